@@ -1,0 +1,81 @@
+// Refusals: the one error class callers route on, its codes, and the exit status of each code. Issues are in types.ts.
+
+/** Stable codes of a refusal. */
+export type DshRefErrorCode =
+  | 'SESSION_REFERENCE_INVALID_CONFIG'
+  | 'SESSION_REFERENCE_INVALID_REFERENCE'
+  | 'SESSION_REFERENCE_SELF_REFERENCE'
+  | 'SESSION_REFERENCE_TOO_MANY'
+  | 'SESSION_REFERENCE_READ_FAILED'
+  | 'SESSION_REFERENCE_BUDGET_EXCEEDED'
+  | 'SESSION_REFERENCE_CANCELLED'
+
+/** Why a source could not be read. `unsupported` is intact but not understood; `corrupt` is damaged. */
+export type ReadFailedReason = 'not-found' | 'ambiguous' | 'unreadable' | 'unsupported' | 'corrupt'
+
+/** Facts beside the message; every value is JSON. */
+export type ErrorFacts = Readonly<Record<string, unknown>>
+
+/** Exit status of each code. A new code does not compile without one. */
+export const EXIT_STATUS: Readonly<Record<DshRefErrorCode, number>> = {
+  SESSION_REFERENCE_INVALID_CONFIG: 2,
+  SESSION_REFERENCE_INVALID_REFERENCE: 3,
+  SESSION_REFERENCE_SELF_REFERENCE: 3,
+  SESSION_REFERENCE_TOO_MANY: 3,
+  SESSION_REFERENCE_READ_FAILED: 4,
+  SESSION_REFERENCE_BUDGET_EXCEEDED: 5,
+  SESSION_REFERENCE_CANCELLED: 130,
+}
+
+/** A refusal: something the caller can act on, never a bug. */
+export class DshRefError extends Error {
+  override readonly name = 'DshRefError'
+  readonly code: DshRefErrorCode
+  readonly facts: ErrorFacts
+
+  constructor(code: DshRefErrorCode, message: string, facts: ErrorFacts = {}, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+    this.facts = facts
+  }
+
+  /** Set on `SESSION_REFERENCE_READ_FAILED` only. */
+  get reason(): ReadFailedReason | undefined {
+    return this.facts.reason as ReadFailedReason | undefined
+  }
+}
+
+/** A source that cannot be read. `facts` name the file, line or frame, seq, rule, expected and actual where known. */
+export function readFailed(
+  reason: ReadFailedReason,
+  message: string,
+  facts: ErrorFacts = {},
+  options?: { cause?: unknown },
+): DshRefError {
+  return new DshRefError('SESSION_REFERENCE_READ_FAILED', message, { reason, ...facts }, options)
+}
+
+/** Options or environment that make no sense. */
+export function invalidConfig(message: string, facts: ErrorFacts = {}): DshRefError {
+  return new DshRefError('SESSION_REFERENCE_INVALID_CONFIG', message, facts)
+}
+
+/** A reference, mention or URI that names no session. */
+export function invalidReference(message: string, facts: ErrorFacts = {}): DshRefError {
+  return new DshRefError('SESSION_REFERENCE_INVALID_REFERENCE', message, facts)
+}
+
+/** The caller's signal fired. */
+export function cancelled(cause?: unknown): DshRefError {
+  return new DshRefError('SESSION_REFERENCE_CANCELLED', 'Cancelled; nothing was printed', {}, { cause })
+}
+
+/** Throws the cancellation refusal when the signal has fired. */
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw cancelled(signal.reason)
+}
+
+/** Marks code that no value of a closed union reaches; reaching it is a bug. */
+export function assertNever(value: never): never {
+  throw new Error(`Unexpected value: ${String(value)}`)
+}

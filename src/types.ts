@@ -1,0 +1,211 @@
+// The nouns of the product: header, event, surface, issue, snapshot data. Shapes only; no behaviour.
+
+/** Format versions this build reads natively (FORMAT.md section 0). */
+export const FORMAT_VERSIONS = [0, 1, 2, 3, 4] as const
+
+/** The newest format version this build reads natively. */
+export const NEWEST_FORMAT_VERSION = 4
+
+/** The first row of a log (FORMAT.md section 2). Times are epoch milliseconds. */
+export interface SessionHeader {
+  readonly version: number
+  readonly id: string
+  readonly createdAt: number
+  readonly cwd?: string
+  readonly parentSession?: string
+  /** v0 and v1: number of inherited leading events; presence means seeded. */
+  readonly seedLength?: number
+  /** v2 and later. */
+  readonly isSeeded?: boolean
+  readonly origin?: string
+  readonly delegationDepth?: number
+  readonly agentPreset?: string
+}
+
+/** Event types that may stand on a surface (FORMAT.md section 5). */
+export type SurfaceType = 'user/message' | 'assistant/message' | 'tool/result' | 'system/message' | 'developer/message'
+
+/**
+ * How strictly rows are accepted (FORMAT.md sections 7.1 and 7.3). `native`: the generation a session lives in now.
+ * `historical`: an older generation kept beside a newer one and named by its path.
+ */
+export type ReadingMode = 'native' | 'historical'
+
+/**
+ * The kinds of survivable defects. An issue never stops a read; `--strict` turns any of them into a refusal.
+ */
+export type IssueKind =
+  | 'torn-tail'
+  | 'discarded-rows'
+  | 'unknown-event-type'
+  | 'unknown-version'
+  | 'extra-key'
+  | 'retired-key'
+  | 'header-field'
+  | 'envelope-field'
+  | 'message-id'
+  | 'invalid-utf8'
+  | 'seed-marker'
+  | 'path-mismatch'
+  | 'encoding-mismatch'
+  | 'duplicate-id'
+  | 'stray-file'
+  | 'dangling-link'
+  | 'unreadable-entry'
+  | 'legacy-flat-file'
+  | 'unreadable-log'
+  | 'unsupported-log'
+  | 'corrupt-log'
+  | 'spill-failed'
+  | 'salvaged'
+
+/** A survivable defect met while reading, returned as data beside the result. */
+export interface Issue {
+  readonly kind: IssueKind
+  /** One plain sentence without its place; the place is in the facts below. */
+  readonly message: string
+  readonly file?: string
+  /** 1-based row number in the file; the header is line 1. */
+  readonly line?: number
+  /** 1-based zstd frame number; the header frame is frame 1. */
+  readonly frame?: number
+  readonly seq?: number
+  readonly sessionId?: string
+}
+
+/** `sourceEventSeqs` of an event as inclusive ranges, in stored order: `[start0, end0, start1, end1, …]`. */
+export interface SourceSeqs {
+  readonly ranges: readonly number[]
+  /** Number of cited seqs. */
+  readonly count: number
+}
+
+/** The surface operation of an event, in one spelling for all versions. */
+export type SurfaceOp = 'append' | { readonly startSeq: number; readonly endSeq: number }
+
+/** The message of a surface event, brought to one shape for all versions. */
+export interface SurfaceMessage {
+  readonly seq: number
+  readonly type: SurfaceType
+  readonly role: 'user' | 'assistant' | 'tool' | 'system' | 'developer'
+  /** Absent when the stored message has none (an issue, not a refusal). */
+  readonly id?: string
+  /** `source.kind`, or `plugin:<name>` for a v0–v3 plugin source. */
+  readonly sourceKind: string
+  /** True for the user message a compaction left (FORMAT.md section 4.2). */
+  readonly checkpoint: boolean
+  /** Text blocks joined with `"\n"`; `""` when there is none. */
+  readonly text: string
+}
+
+/**
+ * One surface event as decode hands it to fold. The payload stays in its stored bytes until somebody asks for it, because
+ * most messages are shadowed later and never needed.
+ */
+export interface SurfaceEvent {
+  readonly seq: number
+  /** Milliseconds since the epoch, as stored. */
+  readonly time: number
+  readonly type: SurfaceType
+  readonly op: SurfaceOp
+  readonly sources: SourceSeqs | undefined
+  /** Reads and checks the message; throws a refusal when its shape is wrong. */
+  message(): SurfaceMessage
+  /** The stored `data`, old shapes brought up to date; `undefined` only for shapes `message()` refuses. */
+  data(): unknown
+  /** Says that the event left the surface, so that its bytes may be forgotten. */
+  release(): void
+}
+
+/** A replacement the fold applied: `seq` took the place of `shadowedSeqs`, in surface order. */
+export interface Replacement {
+  readonly seq: number
+  readonly start: number
+  readonly end: number
+  readonly shadowedSeqs: readonly number[]
+}
+
+/** One message of a conversation as projected (FORMAT.md section 4.3). */
+export interface ProjectedMessage {
+  readonly seq: number
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+  readonly checkpoint: boolean
+}
+
+/** A message as it stands in the snapshot. */
+export interface ConversationMessage {
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+}
+
+/** The data object of one source, in the key order of its serialisation. */
+export interface SnapshotData {
+  readonly sessionId: string
+  readonly label: string
+  readonly cwd: string | null
+  /** Seq of the last event stored in the log that was read; `null` for a log without events. */
+  readonly capturedThroughSeq: number | null
+  readonly conversation: readonly ConversationMessage[]
+}
+
+/** What retention did to one source. Bytes are UTF-8 bytes of message text. */
+export interface RetentionFacts {
+  readonly compacted: boolean
+  readonly originalMessages: number
+  readonly retainedMessages: number
+  readonly omittedMessages: number
+  readonly omittedBytes: number
+  readonly truncated: boolean
+}
+
+/** A session named by somebody: the exact id, and the label they see it under. */
+export interface Reference {
+  readonly sessionId: string
+  readonly label: string
+}
+
+/** One entry of the message's source record. Key order is part of the format. */
+export interface ReferenceFacts extends RetentionFacts {
+  readonly sessionId: string
+  readonly label: string
+  /** Format version of the file that was read; absent for 0. */
+  readonly capturedFormatVersion?: number
+  readonly capturedThroughSeq: number | null
+  readonly inputIndex: number
+}
+
+/** Where the full transcript of a truncated source is, or why it is nowhere. */
+export type FullSnapshot =
+  | { readonly status: 'saved'; readonly locator: string; readonly bytes: number; readonly retrievalHint: string }
+  | { readonly status: 'unavailable'; readonly reason: 'storage-not-configured' | 'save-failed' }
+
+/** One entry of the omission notice. */
+export interface Omission {
+  readonly sessionId: string
+  readonly capturedThroughSeq: number | null
+  readonly omittedMessages: number
+  readonly omittedBytes: number
+  readonly fullSnapshot: FullSnapshot
+}
+
+/** The source record of the "Referenced sessions" message. */
+export interface SessionReferenceSource {
+  readonly kind: 'session-reference'
+  readonly form: 'recall'
+  readonly version: 1
+  readonly references: readonly ReferenceFacts[]
+}
+
+/** A text block of a message. */
+export interface TextBlock {
+  readonly type: 'text'
+  readonly text: string
+}
+
+/** The "Referenced sessions" message: user role, no authority. */
+export interface ReferenceMessage {
+  readonly role: 'user'
+  readonly content: readonly TextBlock[]
+  readonly source: SessionReferenceSource
+}

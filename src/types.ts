@@ -71,17 +71,9 @@ export interface Issue {
   readonly frame?: number
   readonly seq?: number
   readonly sessionId?: string
+  /** How many times it was met; absent for once. The place is that of the first. */
+  readonly count?: number
 }
-
-/** `sourceEventSeqs` of an event as inclusive ranges, in stored order: `[start0, end0, start1, end1, …]`. */
-export interface SourceSeqs {
-  readonly ranges: readonly number[]
-  /** Number of cited seqs. */
-  readonly count: number
-}
-
-/** The surface operation of an event, in one spelling for all versions. */
-export type SurfaceOp = 'append' | { readonly startSeq: number; readonly endSeq: number }
 
 /** The message of a surface event, brought to one shape for all versions. */
 export interface SurfaceMessage {
@@ -107,11 +99,13 @@ export interface SurfaceEvent {
   /** Milliseconds since the epoch, as stored. */
   readonly time: number
   readonly type: SurfaceType
-  readonly op: SurfaceOp
-  readonly sources: SourceSeqs | undefined
+  /** As stored; `undefined` when absent. The fold judges its shape. */
+  readonly surfaceOp: unknown
+  /** As stored; `undefined` when absent. The fold judges its shape. */
+  readonly sourceEventSeqs: unknown
   /** Reads and checks the message; throws a refusal when its shape is wrong. */
   message(): SurfaceMessage
-  /** The stored `data`, old shapes brought up to date; `undefined` only for shapes `message()` refuses. */
+  /** The stored `data`, checked like the message, old shapes brought up to date. */
   data(): unknown
   /** Says that the event left the surface, so that its bytes may be forgotten. */
   release(): void
@@ -123,6 +117,21 @@ export interface Replacement {
   readonly start: number
   readonly end: number
   readonly shadowedSeqs: readonly number[]
+}
+
+/** Any other event that some stage wants to see, in full. */
+export interface LogOnlyEvent {
+  readonly seq: number
+  readonly time: number
+  readonly type: string
+  /** The stored `data`. */
+  data(): unknown
+  /** True when the row carries `surfaceOp` or `sourceEventSeqs`, which only surface events may. */
+  readonly hasSurfaceMetadata: boolean
+  /** True for a type this build knows. */
+  readonly isKnown: boolean
+  /** True for a type this build does not know whose row says that it may be skipped. */
+  readonly isOpaque: boolean
 }
 
 /** One message of a conversation as projected (FORMAT.md section 4.3). */

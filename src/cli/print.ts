@@ -1,0 +1,398 @@
+// The border to the shell: what a command may see of its process, and the only place that touches stdout, stderr and the
+// exit status. Which command runs, and what its failure means for the status, is main.ts.
+import { fstatSync, writeSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { addAbortSignal, pipeline, Readable } from 'node:stream'
+import { isatty } from 'node:tty'
+import { type DshRefError, invalidConfig, type ReadFailedReason, readFailed, throwIfCancelled } from '../errors.ts'
+import type { Issue, IssueKind } from '../types.ts'
+
+/** Options that every command takes. */
+export interface GlobalOptions {
+  /** `--root`, in the order given; what stands in for none is up to `resolveRoots`. */
+  readonly root: readonly string[]
+  readonly strict: boolean
+  readonly quiet: boolean
+  readonly color: ColorChoice
+}
+
+/** Values of `--color`. */
+export type ColorChoice = 'auto' | 'always' | 'never'
+
+/** Values of `--error-format`. */
+export type ErrorFormat = 'text' | 'json'
+
+/** A command's own options under commander's names, not validated: strings, arrays of strings, `true`. */
+export type CommandOptions = Readonly<Record<string, unknown>>
+
+/** What a command module exports for each of its commands; a failure is thrown. */
+export type CommandBody = (context: CommandContext, args: readonly string[], options: CommandOptions) => Promise<void>
+
+/** All that a command knows of the process it runs in. */
+export interface CommandContext {
+  readonly print: Print
+  readonly stdin: Input
+  readonly stdout: OutputTraits
+  readonly stderr: OutputTraits
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly home: string
+  readonly globals: GlobalOptions
+  /** Fires on SIGINT and SIGTERM. */
+  readonly signal: AbortSignal
+}
+
+/** Standard input. */
+export interface Input {
+  readonly isTerminal: boolean
+  /** The bytes as they arrive; refuses with `CANCELLED` when the signal fires, with `READ_FAILED` when they cannot be read. */
+  chunks(): AsyncIterable<Uint8Array>
+}
+
+/** What rendering must know of an output. */
+export interface OutputTraits {
+  readonly isTerminal: boolean
+  readonly hasColor: boolean
+  /** Width of the terminal; `undefined` when it is none. */
+  readonly columns: number | undefined
+}
+
+/** The ways out of a command. */
+export interface Print {
+  /** Writes the product to stdout as it is; resolves when it has left the process. Refuses once the signal has fired. */
+  out(product: string | Uint8Array): Promise<void>
+  /** Writes values to stdout as JSON, one a line; `null` is no value to the stream behind it. */
+  jsonLines(values: Iterable<NonNullable<unknown>>): Promise<void>
+  /** Writes one line to stderr; nothing with `--quiet`. */
+  note(message: string): Promise<void>
+  /** Writes one counted line on stderr about what was survived; nothing with `--quiet`. */
+  issues(issues: readonly Issue[]): Promise<void>
+  /** With `--strict`, refuses when there is any issue. To be called before the first `out`. */
+  refuseIfStrict(issues: readonly Issue[]): void
+  /** Whether anything has gone to stdout. */
+  readonly hasPrinted: boolean
+}
+
+/** Where bytes go: a file descriptor of the process, or a test's memory. */
+export interface Sink {
+  write(bytes: Uint8Array): Promise<void>
+}
+
+/** Thrown by `Print.out` when nobody reads stdout any more (`| head`): the end of the work, not a failure. */
+export class OutputClosed extends Error {
+  override readonly name = 'OutputClosed'
+}
+
+/** Issues named in one line, and the longest path in it. */
+const NAMED_ISSUES = 3
+const PATH_LENGTH = 60
+
+/** JSON lines are gathered to about this many characters a write. */
+const BATCH_LENGTH = 65536
+
+/** What `--strict` says a log is for each issue: damaged, intact but not understood, or out of reach. */
+const REASON_OF_ISSUE: Readonly<Record<IssueKind, ReadFailedReason>> = {
+  'torn-tail': 'corrupt',
+  'discarded-rows': 'corrupt',
+  'unknown-event-type': 'unsupported',
+  'unknown-version': 'unsupported',
+  'extra-key': 'unsupported',
+  'retired-key': 'unsupported',
+  'header-field': 'corrupt',
+  'envelope-field': 'corrupt',
+  'message-id': 'corrupt',
+  'invalid-utf8': 'corrupt',
+  'seed-marker': 'corrupt',
+  'path-mismatch': 'corrupt',
+  'encoding-mismatch': 'corrupt',
+  'duplicate-id': 'ambiguous',
+  'stray-file': 'unsupported',
+  'dangling-link': 'unreadable',
+  'unreadable-entry': 'unreadable',
+  'legacy-flat-file': 'unsupported',
+  'unreadable-log': 'unreadable',
+  'unsupported-log': 'unsupported',
+  'corrupt-log': 'corrupt',
+  'spill-failed': 'unreadable',
+  salvaged: 'corrupt',
+}
+
+/** Makes the context of a command from the process. */
+export function openContext(globals: GlobalOptions, signal: AbortSignal): CommandContext {
+  const { env } = process
+  const stdout = outputTraits(1, globals.color)
+  return {
+    print: createPrint({
+      stdout: openSink(1),
+      stdoutIsTerminal: stdout.isTerminal,
+      stderr: openSink(2),
+      globals,
+      signal,
+    }),
+    stdin: openInput(signal),
+    stdout,
+    stderr: outputTraits(2, globals.color),
+    env,
+    get cwd() {
+      return currentDirectory()
+    },
+    get home() {
+      return homedir()
+    },
+    globals,
+    signal,
+  }
+}
+
+/** Makes a command's ways out. A terminal as stdout gets control characters in JSON as escapes. */
+export function createPrint(to: {
+  readonly stdout: Sink
+  readonly stdoutIsTerminal: boolean
+  readonly stderr: Sink
+  readonly globals: Pick<GlobalOptions, 'strict' | 'quiet'>
+  readonly signal: AbortSignal
+}): Print {
+  const { stdout, stdoutIsTerminal, stderr, globals, signal } = to
+  let hasPrinted = false
+
+  async function out(product: string | Uint8Array): Promise<void> {
+    throwIfCancelled(signal)
+    if (product.length === 0) return
+    hasPrinted = true
+    try {
+      await stdout.write(typeof product === 'string' ? Buffer.from(product) : product)
+    } catch (cause) {
+      throw stdoutFailure(cause)
+    }
+  }
+
+  async function jsonLines(values: Iterable<NonNullable<unknown>>): Promise<void> {
+    const { default: ndjson } = await import('ndjson')
+    const lines = ndjson.stringify()
+    // A failure destroys `lines`, and so comes out of the loop.
+    pipeline(Readable.from(values), lines, () => undefined)
+    let batch = ''
+    for await (const line of lines) {
+      batch += stdoutIsTerminal ? `${await makeVisible(line.trimEnd())}\n` : line
+      if (batch.length < BATCH_LENGTH) continue
+      await out(batch)
+      batch = ''
+    }
+    await out(batch)
+  }
+
+  async function note(message: string): Promise<void> {
+    if (!globals.quiet) await writeStderr(stderr, `dsh-ref: ${await makeVisible(message)}\n`)
+  }
+
+  return {
+    out,
+    jsonLines,
+    note,
+    async issues(issues) {
+      if (issues.length > 0) await note(describeIssues(issues))
+    },
+    refuseIfStrict(issues) {
+      const first = issues[0]
+      if (!globals.strict || first === undefined) return
+      throw readFailed(REASON_OF_ISSUE[first.kind], `With --strict nothing is printed: ${describeIssues(issues)}`, {
+        issues,
+      })
+    },
+    get hasPrinted() {
+      return hasPrinted
+    },
+  }
+}
+
+/** Writes text to the process's stdout or stderr outside a command: help, version, usage. */
+export async function printText(to: 'stdout' | 'stderr', text: string): Promise<void> {
+  if (text === '') return
+  if (to === 'stderr') return writeStderr(openSink(2), text)
+  try {
+    await openSink(1).write(Buffer.from(text))
+  } catch (cause) {
+    throw stdoutFailure(cause)
+  }
+}
+
+/** Writes a refusal to stderr: one line for a person, or one line of JSON. */
+export async function printRefusal(error: DshRefError, format: ErrorFormat): Promise<void> {
+  const { code, message, facts } = error
+  if (format === 'text') return printText('stderr', `dsh-ref: ${await makeVisible(message)} [${code}]\n`)
+  const head = { code, ...(error.reason === undefined ? {} : { reason: error.reason }), message }
+  // The second time for the values: a fact named like one of them must not replace it.
+  await printJsonError({ ...head, ...facts, ...head })
+}
+
+/** Writes a bug to stderr: its stack, and how to report it. */
+export async function printBug(error: unknown, format: ErrorFormat, version: string): Promise<void> {
+  const stack = error instanceof Error ? (error.stack ?? String(error)) : `Thrown value: ${String(error)}`
+  if (format === 'json') {
+    const message = error instanceof Error ? error.message : String(error)
+    return printJsonError({ code: 'BUG', message, stack, version })
+  }
+  const lines = await Promise.all(stack.split('\n').map(makeVisible))
+  const platform = `Node ${process.version}, ${process.platform} ${process.arch}`
+  await printText(
+    'stderr',
+    `dsh-ref: This is a bug in dsh-ref, not in your input\n${lines.join('\n')}\n` +
+      `Please report the lines above with the command you ran, and this: ${version}; ${platform}.\n` +
+      'Look through them first: they may quote text of a session.\n',
+  )
+}
+
+/** Sets the exit status; the process ends when its work is done and its output has drained. */
+export function setExitStatus(status: number): void {
+  process.exitCode = status
+}
+
+/** Says in one line how many issues there are, and where the first few kinds of them are. */
+export function describeIssues(issues: readonly Issue[]): string {
+  const places = new Map<string, { first: Issue; count: number }>()
+  let total = 0
+  for (const issue of issues) {
+    const count = issue.count ?? 1
+    total += count
+    const key = JSON.stringify([issue.kind, issue.file ?? issue.sessionId])
+    const place = places.get(key)
+    if (place === undefined) places.set(key, { first: issue, count })
+    else place.count += count
+  }
+  const named = [...places.values()].slice(0, NAMED_ISSUES)
+  const unnamed = total - named.reduce((sum, { count }) => sum + count, 0)
+  const parts = named.map(({ first, count }) => describePlace(first, count))
+  if (unnamed > 0) parts.push(`and ${unnamed} more`)
+  return `${total} ${total === 1 ? 'issue' : 'issues'}: ${parts.join('; ')}`
+}
+
+function describePlace(issue: Issue, count: number): string {
+  const source = issue.file === undefined ? issue.sessionId : shortPath(issue.file)
+  const details = [positionOf(issue), count > 1 ? `${count - 1} more` : undefined].filter(
+    (detail) => detail !== undefined,
+  )
+  const kind = issue.kind.replaceAll('-', ' ')
+  return (
+    kind + (source === undefined ? '' : ` in ${source}`) + (details.length === 0 ? '' : ` (${details.join(' and ')})`)
+  )
+}
+
+function positionOf({ line, frame, seq }: Issue): string | undefined {
+  if (line !== undefined) return `line ${line}`
+  if (frame !== undefined) return `frame ${frame}`
+  return seq === undefined ? undefined : `seq ${seq}`
+}
+
+/** The end of a long path: the session's directory and the file. */
+function shortPath(path: string): string {
+  if (path.length <= PATH_LENGTH) return path
+  return `…/${path.split(/[/\\]/).slice(-2).join('/')}`
+}
+
+// Text is loaded late: it brings string-width, which a command that succeeds in a pipe never needs.
+async function makeVisible(text: string): Promise<string> {
+  const { visible } = await import('../render/text.ts')
+  return visible(text)
+}
+
+async function printJsonError(error: Readonly<Record<string, unknown>>): Promise<void> {
+  await printText('stderr', `${await makeVisible(JSON.stringify({ error }))}\n`)
+}
+
+async function writeStderr(stderr: Sink, text: string): Promise<void> {
+  try {
+    await stderr.write(Buffer.from(text))
+  } catch {
+    // A stderr that is closed or full leaves nowhere to say so, and the product may still be whole.
+  }
+}
+
+function stdoutFailure(cause: unknown): Error {
+  const { code, message } = cause as NodeJS.ErrnoException
+  // Windows says EOF; every write after the first failed one finds the stream destroyed.
+  if (code === 'EPIPE' || code === 'EOF' || code === 'ERR_STREAM_DESTROYED') return new OutputClosed()
+  if (code === undefined) return cause as Error
+  return readFailed(
+    'unreadable',
+    `Cannot write to standard output (${message}); the output is not complete`,
+    { file: '/dev/stdout', errno: code },
+    { cause },
+  )
+}
+
+function openSink(fd: 1 | 2): Sink {
+  const stats = fstatSync(fd)
+  if (!stats.isFIFO() && !stats.isSocket() && !isatty(fd)) return fileSink(fd)
+  const stream = fd === 1 ? process.stdout : process.stderr
+  // The callback of each write gets the failure; without a listener the same failure would also end the process.
+  if (stream.listenerCount('error') === 0) stream.on('error', () => undefined)
+  return {
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        stream.write(bytes, (error) => (error == null ? resolve() : reject(error)))
+      }),
+  }
+}
+
+// Node's own stream for files takes a short write for a whole one: on a disk that fills up it loses the rest in silence.
+function fileSink(fd: number): Sink {
+  return {
+    async write(bytes) {
+      let written = 0
+      while (written < bytes.length) written += writeSync(fd, bytes, written)
+    },
+  }
+}
+
+function openInput(signal: AbortSignal): Input {
+  return {
+    get isTerminal() {
+      return isatty(0)
+    },
+    async *chunks() {
+      try {
+        yield* addAbortSignal(signal, process.stdin)
+      } catch (cause) {
+        throwIfCancelled(signal)
+        const { code, message } = cause as NodeJS.ErrnoException
+        if (code === undefined) throw cause
+        throw readFailed(
+          'unreadable',
+          `Cannot read standard input (${message})`,
+          { file: '/dev/stdin', errno: code },
+          { cause },
+        )
+      }
+    },
+  }
+}
+
+function outputTraits(fd: 1 | 2, choice: ColorChoice): OutputTraits {
+  const isTerminal = isatty(fd)
+  return {
+    isTerminal,
+    hasColor: hasColor(choice, process.env, isTerminal),
+    columns: isTerminal ? (fd === 1 ? process.stdout : process.stderr).columns : undefined,
+  }
+}
+
+/** Whether an output gets colour: `--color`, then FORCE_COLOR, then NO_COLOR and TERM=dumb, then whether it is a terminal. */
+export function hasColor(
+  choice: ColorChoice,
+  env: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean,
+): boolean {
+  if (choice !== 'auto') return choice === 'always'
+  if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
+  if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false
+  return isTerminal && env.TERM !== 'dumb'
+}
+
+function currentDirectory(): string {
+  try {
+    return process.cwd()
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
+    throw invalidConfig('The current directory is gone; change to one that exists, or give absolute paths')
+  }
+}

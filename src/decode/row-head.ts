@@ -1,0 +1,275 @@
+// The quick reading of a row: type, seq and time from its first bytes, surface metadata from its last, nothing parsed.
+// It takes rows in the writer's own key order only and says no to every other row, which parseRecord then reads.
+//
+// What a row taken here still proves: it is complete (ends at a newline), it opens and closes as an object, its type is
+// known, its seq is contiguous, and its last member is no surface metadata it may not have. That the bytes in between are
+// JSON is proved by `check`, which parses every row.
+
+import { hasPackedRows, PACKED_PAYLOAD, type RowKind, vocabularyOf } from './vocabulary.ts'
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const MINUS = 0x2d
+const ZERO = 0x30
+const BACKSLASH = 0x5c
+const BRACKET_CLOSE = 0x5d
+const BRACE_OPEN = 0x7b
+const BRACE_CLOSE = 0x7d
+/** Digits of the largest number that is a safe integer whatever its digits are. */
+const SAFE_DIGITS = 15
+/** A replace surfaceOp is at most this long; a longer last member cannot be one. */
+const MAX_SURFACE_OP_BYTES = 96
+
+const TIME = bytesOf(',"time":')
+const TIME0 = bytesOf(',"time0":')
+const DATA = bytesOf(',"data":')
+const APPEND_TAIL = bytesOf(',"surfaceOp":"append"}')
+const SOURCES = Buffer.from(',"sourceEventSeqs":[')
+const SURFACE_OP = bytesOf('"surfaceOp":')
+const SOURCES_KEY = bytesOf('"sourceEventSeqs":')
+
+/** A type the matcher knows, with the bytes a row of it starts with. */
+interface KnownRow {
+  readonly type: string
+  readonly kind: RowKind | 'packed'
+  readonly prefix: Uint8Array
+  readonly payload: Uint8Array | undefined
+}
+
+/**
+ * Reads heads of rows of one format version into its own fields, so that a million rows allocate nothing. The fields
+ * hold the last match only.
+ */
+export class RowHead {
+  type = ''
+  kind: RowKind | 'packed' = 'skip'
+  seq = 0
+  time = 0
+  /** Events in the row. */
+  members = 1
+  /** For a surface row: the JSON text range of `sourceEventSeqs`, or −1. */
+  sourcesStart = -1
+  sourcesEnd = -1
+
+  readonly #byHash = new Map<number, KnownRow>()
+  /** Rows come in runs of one type: what the last row was is tried first. */
+  #known: KnownRow
+
+  constructor(formatVersion: number) {
+    for (const [type, kind] of vocabularyOf(formatVersion)) {
+      this.#add({ type, kind, prefix: bytesOf(`{"type":${JSON.stringify(type)},"seq":`), payload: undefined })
+    }
+    if (hasPackedRows(formatVersion)) {
+      for (const [type, payload] of Object.entries(PACKED_PAYLOAD)) {
+        const prefix = bytesOf(`{"type":"${type}","seq0":`)
+        this.#add({ type, kind: 'packed', prefix, payload: bytesOf(`"${payload}":[`) })
+      }
+    }
+    this.#known = this.#byHash.values().next().value as KnownRow
+  }
+
+  /** Whether the row `start` to `end` (its newline) was read; false sends it to `parseRecord`. */
+  match(bytes: Uint8Array, start: number, end: number): boolean {
+    let known = this.#known
+    if (!hasBytes(bytes, start, known.prefix)) {
+      const found = this.#lookUp(bytes, start, end)
+      if (!found) return false
+      known = found
+      this.#known = found
+    }
+    let at = this.#readSeq(bytes, start + known.prefix.length)
+    if (at === -1) return false
+    const isPacked = known.kind === 'packed'
+    const timeKey = isPacked ? TIME0 : TIME
+    if (!hasBytes(bytes, at, timeKey)) return false
+    at = this.#readTime(bytes, at + timeKey.length)
+    if (at === -1 || !hasBytes(bytes, at, DATA)) return false
+    at += DATA.length
+    this.type = known.type
+    this.kind = known.kind
+    this.members = 1
+    if (isPacked) return this.#readPacked(bytes, at, end, known.payload as Uint8Array)
+    if (known.kind === 'parse') return false
+    if (bytes[at] !== BRACE_OPEN || bytes[end - 1] !== BRACE_CLOSE) return false
+    return known.kind === 'surface' ? this.#readAppendTail(bytes, at, end) : isPlainTail(bytes, at, end)
+  }
+
+  #add(known: KnownRow): void {
+    const hash = hashType(known.prefix, 9, known.prefix.length)
+    if (this.#byHash.has(hash)) throw new Error(`Two row types share the hash of ${known.type}`)
+    this.#byHash.set(hash, known)
+  }
+
+  #lookUp(bytes: Uint8Array, start: number, end: number): KnownRow | undefined {
+    const known = this.#byHash.get(hashType(bytes, start + 9, end))
+    return known && hasBytes(bytes, start, known.prefix) ? known : undefined
+  }
+
+  /** Reads a canonical non-negative integer; returns the offset behind it, or −1. */
+  #readSeq(bytes: Uint8Array, from: number): number {
+    let at = from
+    let value = 0
+    for (let digit = (bytes[at] as number) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - ZERO) {
+      value = value * 10 + digit
+      at++
+    }
+    const digits = at - from
+    if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO)) return -1
+    this.seq = value
+    return at
+  }
+
+  #readTime(bytes: Uint8Array, from: number): number {
+    const isNegative = bytes[from] === MINUS
+    const first = isNegative ? from + 1 : from
+    let at = first
+    let value = 0
+    for (let digit = (bytes[at] as number) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - ZERO) {
+      value = value * 10 + digit
+      at++
+    }
+    const digits = at - first
+    if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[first] === ZERO)) return -1
+    this.time = isNegative ? 0 - value : value
+    return at
+  }
+
+  /** A surface row as nearly all are written: plain append, with or without cited sources in front. */
+  #readAppendTail(bytes: Uint8Array, dataStart: number, end: number): boolean {
+    const tail = end - APPEND_TAIL.length
+    if (tail <= dataStart || !hasBytes(bytes, tail, APPEND_TAIL)) return false
+    this.sourcesStart = -1
+    this.sourcesEnd = -1
+    const before = bytes[tail - 1]
+    if (before === BRACE_CLOSE) return !endsWithMember(bytes, dataStart, tail, SOURCES_KEY)
+    if (before !== BRACKET_CLOSE) return false
+    const row = Buffer.from(bytes.buffer, bytes.byteOffset + dataStart, tail - dataStart)
+    const key = row.lastIndexOf(SOURCES)
+    if (key === -1 || row[key - 1] !== BRACE_CLOSE) return false
+    this.sourcesStart = dataStart + key + SOURCES.length - 1
+    this.sourcesEnd = tail
+    return true
+  }
+
+  /** Counts the members of a packed row and the deltas of its times; everything else about it sends it to the parser. */
+  #readPacked(bytes: Uint8Array, from: number, end: number, payload: Uint8Array): boolean {
+    let at = from
+    for (const key of PACKED_HEAD) {
+      if (!hasBytes(bytes, at, key)) return false
+      at = skipDigits(bytes, at + key.length)
+      if (at === -1) return false
+    }
+    if (bytes[at] !== COMMA) return false
+    at++
+    let deltas = -1
+    while (!hasBytes(bytes, at, payload)) {
+      if (hasBytes(bytes, at, DT) && deltas === -1) {
+        at += DT.length
+        deltas = 0
+        if (bytes[at] === BRACKET_CLOSE) at++
+        else {
+          for (;;) {
+            at = this.#addDelta(bytes, at)
+            if (at === -1) return false
+            deltas++
+            const next = bytes[at++]
+            if (next === BRACKET_CLOSE) break
+            if (next !== COMMA) return false
+          }
+        }
+      } else if (payload[1] === LETTER_A && (hasBytes(bytes, at, ID) || hasBytes(bytes, at, NAME))) {
+        at = skipPlainString(bytes, at + (bytes[at + 1] === LETTER_N ? NAME.length : ID.length) - 1)
+        if (at === -1) return false
+      } else return false
+      if (bytes[at++] !== COMMA) return false
+    }
+    at += payload.length
+    let members = 0
+    for (;;) {
+      at = skipString(bytes, at, end)
+      if (at === -1) return false
+      members++
+      const next = bytes[at++]
+      if (next === BRACKET_CLOSE) break
+      if (next !== COMMA) return false
+    }
+    if (members !== deltas + 1 || at + 2 !== end || bytes[at] !== BRACE_CLOSE || bytes[at + 1] !== BRACE_CLOSE)
+      return false
+    this.members = members
+    return true
+  }
+
+  #addDelta(bytes: Uint8Array, from: number): number {
+    const before = this.time
+    const at = this.#readTime(bytes, from)
+    this.time += before
+    return at
+  }
+}
+
+const PACKED_HEAD = [bytesOf('{"turn":'), bytesOf(',"step":'), bytesOf(',"index":')]
+const DT = bytesOf('"dt":[')
+const ID = bytesOf('"id":"')
+const NAME = bytesOf('"name":"')
+const LETTER_A = 0x61
+const LETTER_N = 0x6e
+
+function bytesOf(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+function hasBytes(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
+  for (let index = 0; index < wanted.length; index++) if (bytes[at + index] !== wanted[index]) return false
+  return true
+}
+
+/** Hash of the characters up to the closing quote. */
+function hashType(bytes: Uint8Array, from: number, end: number): number {
+  let hash = 0
+  for (let at = from; at < end && bytes[at] !== QUOTE; at++) hash = (Math.imul(hash, 31) + (bytes[at] as number)) | 0
+  return hash
+}
+
+/** Whether a log-only row ends with its data: an object, and not a surfaceOp that stands where data should end. */
+function isPlainTail(bytes: Uint8Array, dataStart: number, end: number): boolean {
+  if (bytes[end - 2] !== BRACE_CLOSE) return false
+  return bytes[end - 3] === BRACE_CLOSE || !endsWithMember(bytes, dataStart, end - 1, SURFACE_OP)
+}
+
+/** Whether the short object that ends before `end` is the value of `key`; an object without objects in it. */
+function endsWithMember(bytes: Uint8Array, dataStart: number, end: number, key: Uint8Array): boolean {
+  const limit = Math.max(dataStart, end - MAX_SURFACE_OP_BYTES)
+  let at = end - 2
+  while (at > limit && bytes[at] !== BRACE_OPEN) at--
+  return bytes[at] === BRACE_OPEN && at > dataStart && hasBytes(bytes, at - key.length, key)
+}
+
+function skipDigits(bytes: Uint8Array, from: number): number {
+  let at = from
+  while ((bytes[at] as number) >= ZERO && (bytes[at] as number) <= ZERO + 9) at++
+  const digits = at - from
+  return digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO) ? -1 : at
+}
+
+/** Skips a string without escapes or control characters; −1 when it has any. */
+function skipPlainString(bytes: Uint8Array, from: number): number {
+  let at = from + 1
+  while (bytes[at] !== QUOTE) {
+    if ((bytes[at] as number) < 0x20 || bytes[at] === BACKSLASH || bytes[at] === undefined) return -1
+    at++
+  }
+  return at + 1
+}
+
+/** Skips a JSON string that starts at `from`; −1 when there is none. */
+function skipString(bytes: Uint8Array, from: number, end: number): number {
+  if (bytes[from] !== QUOTE) return -1
+  let at = from + 1
+  while (bytes[at] !== QUOTE) {
+    const byte = bytes[at] as number
+    if (byte < 0x20) return -1
+    at += byte === BACKSLASH ? 2 : 1
+    if (at >= end) return -1
+  }
+  return at + 1
+}

@@ -1,0 +1,396 @@
+// Finds the log a session argument names (FORMAT.md section 1, DESIGN.md section 4). Looks at names and headers only, and
+// changes nothing: no file is opened for writing, no directory is made.
+
+import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve, sep } from 'node:path'
+import { type DecodeOptions, type LogEncoding, type LogSource, readLogHeader, unreadable } from './decode/decode.ts'
+import { DshRefError, invalidReference, readFailed, throwIfCancelled } from './errors.ts'
+import { parseLogName, projectSegment, sessionSegment } from './paths.ts'
+import type { Issue, ReadingMode, SessionHeader } from './types.ts'
+import { decodeSessionUri, parseReferenceText } from './uri.ts'
+
+/** A log on disk. */
+export interface LocatedLog {
+  readonly path: string
+  readonly encoding: LogEncoding
+  readonly mode: ReadingMode
+  readonly header: SessionHeader
+  /** What is odd about where it lies. */
+  readonly issues: readonly Issue[]
+}
+
+/** The file of a session directory that holds the session now. */
+export interface Generation {
+  readonly path: string
+  readonly version: number
+  readonly encoding: LogEncoding
+  readonly issues: readonly Issue[]
+}
+
+/** What a session argument is, before anything is looked up. */
+export type SessionArgument =
+  | { readonly kind: 'stdin' }
+  | { readonly kind: 'path'; readonly path: string }
+  | { readonly kind: 'id'; readonly sessionId: string; readonly label?: string; readonly allowPrefix: boolean }
+
+/** Shortest prefix of an id that may stand for it. */
+export const MIN_PREFIX_LENGTH = 6
+
+/** How many names an error lists. */
+const MAX_SUGGESTIONS = 5
+
+/** Where to look, and how. */
+export interface LocateOptions extends Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> {
+  readonly roots: readonly string[]
+}
+
+/**
+ * Reads a session argument (DESIGN.md section 4): URI, mention, `-`, existing path, id. `id:` and `path:` force a reading.
+ * Throws `INVALID_REFERENCE` for a malformed URI or mention.
+ */
+export function parseSessionArgument(argument: string, cwd: string): SessionArgument {
+  if (argument.startsWith('id:')) return { kind: 'id', sessionId: argument.slice(3), allowPrefix: true }
+  if (argument.startsWith('path:')) return { kind: 'path', path: resolve(cwd, argument.slice(5)) }
+  if (argument.startsWith('dsh-session:')) {
+    return { kind: 'id', sessionId: decodeSessionUri(argument), allowPrefix: false }
+  }
+  const mention = wholeMention(argument)
+  if (mention) return { kind: 'id', ...mention, allowPrefix: false }
+  if (argument === '-') return { kind: 'stdin' }
+  const looksLikePath = argument.includes('/') || argument.includes(sep) || /\.jsonl(?:\.zstd)?$/.test(argument)
+  const path = resolve(cwd, argument)
+  if (looksLikePath && exists(path)) return { kind: 'path', path }
+  return { kind: 'id', sessionId: argument, allowPrefix: true }
+}
+
+function wholeMention(argument: string): { sessionId: string; label: string } | undefined {
+  if (!argument.startsWith('@[') || !argument.endsWith(')')) return undefined
+  const { text, references } = parseReferenceText(argument)
+  const [reference, ...others] = references
+  return reference && others.length === 0 && text === `@${reference.label}` ? reference : undefined
+}
+
+/** Finds the log of an argument that names a file, a session directory or an id. */
+export async function locate(
+  argument: Exclude<SessionArgument, { kind: 'stdin' }>,
+  options: LocateOptions,
+): Promise<LocatedLog> {
+  if (argument.kind === 'path') return locatePath(argument.path, options)
+  return locateSession(argument.sessionId, { ...options, allowPrefix: argument.allowPrefix })
+}
+
+/** The source decode reads for a located log. */
+export function sourceOf(log: LocatedLog): LogSource {
+  return { kind: 'file', path: log.path, encoding: log.encoding, mode: log.mode }
+}
+
+/** Finds the log at a path: a log file, whatever it is called, or a session directory. */
+export async function locatePath(path: string, options: LocateOptions): Promise<LocatedLog> {
+  let isDirectory: boolean
+  try {
+    isDirectory = statSync(path).isDirectory()
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
+  if (isDirectory) {
+    const generation = generationIn(path)
+    if (!generation) {
+      throw readFailed(
+        'not-found',
+        `${path} holds no session log (session.jsonl, session.vN.jsonl, each also with .zstd)`,
+        {
+          file: path,
+        },
+      )
+    }
+    return openGeneration(generation, options)
+  }
+  const name = parseLogName(basename(path))
+  if (name) {
+    // A generation with a newer one beside it is history: its session lives on in the other file.
+    const newest = Math.max(name.version, ...logsIn(dirname(path)).map((log) => log.version))
+    return openGeneration({ path, ...name, issues: [] }, options, newest > name.version ? 'historical' : 'native')
+  }
+  const encoding: LogEncoding = path.endsWith('.zstd') ? 'zstd' : 'raw'
+  const { header } = await readLogHeader({ kind: 'file', path, encoding }, options)
+  return { path, encoding, mode: 'native', header, issues: [] }
+}
+
+/**
+ * Finds the session with this id. Throws `READ_FAILED`: `not-found`, `ambiguous`, or why the log it found cannot be read.
+ */
+export async function locateSession(
+  sessionId: string,
+  options: LocateOptions & { allowPrefix?: boolean },
+): Promise<LocatedLog> {
+  const segment = sessionId === '' ? undefined : sessionSegment(sessionId)
+  const byName = segment === undefined ? [] : await logsNamed(segment, sessionId, options)
+  if (byName.length > 0) return only(byName, sessionId)
+  const everything = await scanSessions(options)
+  const exact = everything.logs.filter(({ header }) => header.id === sessionId)
+  if (exact.length > 0) return only(exact.map(withPathIssue), sessionId)
+  if (options.allowPrefix && sessionId.length >= MIN_PREFIX_LENGTH) {
+    const byPrefix = everything.logs.filter(({ header }) => header.id.startsWith(sessionId))
+    if (byPrefix.length > 0) return only(byPrefix, sessionId)
+  }
+  throw notFound(sessionId, everything.logs, options)
+}
+
+/** All sessions of the roots with a readable header, and what was skipped. */
+export async function scanSessions(options: LocateOptions): Promise<{ logs: LocatedLog[]; issues: Issue[] }> {
+  const logs: LocatedLog[] = []
+  const issues: Issue[] = []
+  for (const directory of sessionDirectories(options.roots, issues)) {
+    throwIfCancelled(options.signal)
+    try {
+      const generation = generationIn(directory)
+      if (generation) logs.push(await openGeneration(generation, options))
+    } catch (error) {
+      issues.push(issueOf(error, directory))
+    }
+  }
+  return { logs, issues }
+}
+
+/** A refusal met on a log that is one of many. */
+export function issueOf(error: unknown, directory: string): Issue {
+  if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+  const { reason } = error
+  const kind = reason === 'unsupported' ? 'unsupported-log' : reason === 'corrupt' ? 'corrupt-log' : 'unreadable-log'
+  return { kind, message: error.message, file: typeof error.facts.file === 'string' ? error.facts.file : directory }
+}
+
+/** The session directories below the roots, in name order; a root given twice counts once. */
+export function* sessionDirectories(roots: readonly string[], issues: Issue[]): Generator<string> {
+  const seen = new Set<string>()
+  for (const root of roots) {
+    const real = realRoot(root)
+    if (real === undefined || seen.has(real)) continue
+    seen.add(real)
+    for (const project of directoriesIn(root, issues)) yield* directoriesIn(project, issues)
+  }
+}
+
+/** The generation a session directory holds now: the numerically highest, never an older one (FORMAT.md section 1.3). */
+export function generationIn(directory: string): Generation | undefined {
+  const logs = logsIn(directory)
+  const newest = Math.max(...logs.map((log) => log.version))
+  const [generation, rival] = logs.filter((log) => log.version === newest)
+  if (!generation) return undefined
+  if (rival) {
+    throw readFailed(
+      'ambiguous',
+      `${directory} holds version ${newest} both raw and compressed; name one of the two files by its path`,
+      { file: directory, candidates: [generation.path, rival.path] },
+    )
+  }
+  const isMixed = logs.some((log) => log.encoding !== generation.encoding)
+  return {
+    ...generation,
+    issues: isMixed
+      ? [
+          {
+            kind: 'encoding-mismatch',
+            message: 'The directory mixes raw and compressed logs, which DSH refuses',
+            file: directory,
+          },
+        ]
+      : [],
+  }
+}
+
+/** Opens the header of a generation and holds it against the file name. */
+export async function openGeneration(
+  generation: Generation,
+  options: LocateOptions,
+  mode: ReadingMode = 'native',
+): Promise<LocatedLog> {
+  const { path, encoding, version } = generation
+  const { header } = await readLogHeader({ kind: 'file', path, encoding }, options)
+  if (header.version !== version) {
+    throw readFailed('corrupt', `${path} is named as format version ${version}, its header says ${header.version}`, {
+      file: path,
+      rule: 'version-mismatch',
+      expected: version,
+      actual: header.version,
+    })
+  }
+  return { path, encoding, mode, header, issues: generation.issues }
+}
+
+/** Whether the directories of a log are the ones its header leads to (FORMAT.md section 1.2). */
+export function pathIssue({ path, header }: Pick<LocatedLog, 'path' | 'header'>): Issue | undefined {
+  const directory = dirname(path)
+  const expected = join(projectSegment(header.cwd), header.id === '' ? '' : sessionSegment(header.id))
+  const actual = join(basename(dirname(directory)), basename(directory))
+  if (actual === expected) return undefined
+  return {
+    kind: 'path-mismatch',
+    message: `The log lies in ${actual}, its header leads to ${expected}; DSH refuses it there`,
+    file: path,
+  }
+}
+
+function withPathIssue(log: LocatedLog): LocatedLog {
+  const issue = pathIssue(log)
+  return issue ? { ...log, issues: [...log.issues, issue] } : log
+}
+
+async function logsNamed(segment: string, sessionId: string, options: LocateOptions): Promise<LocatedLog[]> {
+  const found: LocatedLog[] = []
+  let refusal: unknown
+  const seen = new Set<string>()
+  for (const root of options.roots) {
+    const real = realRoot(root)
+    if (real === undefined || seen.has(real)) continue
+    seen.add(real)
+    for (const project of directoriesIn(root, [])) {
+      throwIfCancelled(options.signal)
+      const directory = join(project, segment)
+      if (!exists(directory)) continue
+      try {
+        const generation = generationIn(directory)
+        const log = generation && (await openGeneration(generation, options))
+        if (log?.header.id === sessionId) found.push(log)
+      } catch (error) {
+        refusal ??= error
+      }
+    }
+  }
+  // The directory bears the name of this id: why its log cannot be read is the answer, not that there is none.
+  if (found.length === 0 && refusal !== undefined) throw refusal
+  return found
+}
+
+function only(logs: readonly LocatedLog[], sessionId: string): LocatedLog {
+  const [log, ...others] = logs
+  if (!log) throw new Error('No log to choose from')
+  if (others.length === 0) return log
+  const ids = new Set(logs.map(({ header }) => header.id))
+  const paths = logs.map(({ path }) => path)
+  throw readFailed(
+    'ambiguous',
+    ids.size === 1
+      ? `Session ${JSON.stringify(sessionId)} has ${logs.length} logs: ${listed(paths)}; name one by its path`
+      : `${JSON.stringify(sessionId)} is the beginning of ${ids.size} session ids: ${listed([...ids])}; write more of it`,
+    { sessionId, candidates: ids.size === 1 ? paths : [...ids] },
+  )
+}
+
+function notFound(sessionId: string, logs: readonly LocatedLog[], options: LocateOptions): DshRefError {
+  const wanted = sessionId.toLocaleLowerCase()
+  const similar = logs
+    .map(({ header }) => header.id)
+    .filter((id) => wanted.length >= 3 && id.toLocaleLowerCase().includes(wanted.slice(0, MIN_PREFIX_LENGTH)))
+    .slice(0, MAX_SUGGESTIONS)
+  const where = options.roots.length === 0 ? 'no sessions root' : options.roots.join(', ')
+  const advice =
+    similar.length > 0
+      ? `near are ${listed(similar)}`
+      : logs.length > 0
+        ? 'see dsh-ref list for the sessions there'
+        : 'there are no sessions there; name another place with --root'
+  return readFailed('not-found', `No session ${JSON.stringify(sessionId)} in ${where}; ${advice}`, {
+    sessionId,
+    roots: options.roots,
+    candidates: similar,
+  })
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_SUGGESTIONS).join(', ')
+  return names.length > MAX_SUGGESTIONS ? `${shown} and ${names.length - MAX_SUGGESTIONS} more` : shown
+}
+
+function logsIn(directory: string): Omit<Generation, 'issues'>[] {
+  let names: string[]
+  try {
+    names = readdirSync(directory)
+  } catch (cause) {
+    throw unreadable(directory, cause)
+  }
+  const logs: Omit<Generation, 'issues'>[] = []
+  for (const name of names) {
+    const parsed = parseLogName(name)
+    if (parsed) logs.push({ path: join(directory, name), ...parsed })
+  }
+  return logs
+}
+
+/** Directories and links to directories, by name; everything else is an issue of its kind or no business of ours. */
+function directoriesIn(directory: string, issues: Issue[]): string[] {
+  let entries: Dirent[]
+  try {
+    entries = readdirSync(directory, { withFileTypes: true })
+  } catch (cause) {
+    issues.push({ kind: 'unreadable-entry', message: unreadable(directory, cause).message, file: directory })
+    return []
+  }
+  const found: string[] = []
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) found.push(path)
+    else if (entry.isSymbolicLink()) {
+      if (isDirectory(path)) found.push(path)
+      else if (!exists(path)) issues.push({ kind: 'dangling-link', message: 'A link leads nowhere', file: path })
+      else issues.push({ kind: 'stray-file', message: 'A file lies where a directory is due', file: path })
+    } else if (/\.jsonl(?:\.zstd)?$/.test(entry.name)) {
+      issues.push({
+        kind: 'legacy-flat-file',
+        message: 'A log of the retired flat layout, which DSH refuses',
+        file: path,
+      })
+    } else issues.push({ kind: 'stray-file', message: 'A file lies where a directory is due', file: path })
+  }
+  return found
+}
+
+/** The real path of a root; `undefined` when it does not exist, which is not the locator's business to report. */
+function realRoot(root: string): string | undefined {
+  try {
+    return realpathSync(root)
+  } catch {
+    return undefined // whoever needs the root to exist says so (requireRoots)
+  }
+}
+
+/** Throws when not one of the roots can be read: missing and unreadable are two different answers (DESIGN.md section 4). */
+export function requireRoots(roots: readonly string[]): void {
+  let refusal: DshRefError | undefined
+  for (const root of roots) {
+    try {
+      readdirSync(root)
+      return
+    } catch (cause) {
+      refusal ??= unreadable(root, cause)
+    }
+  }
+  const [root] = roots
+  if (!refusal) throw invalidReference('No sessions root is given; use --root')
+  if (refusal.reason === 'not-found') {
+    throw readFailed(
+      'not-found',
+      `The sessions root ${root} does not exist; name another with --root or $DSH_REF_ROOT`,
+      {
+        ...refusal.facts,
+      },
+    )
+  }
+  throw readFailed('unreadable', `The sessions root ${refusal.message}`, { ...refusal.facts })
+}
+
+function exists(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return false // a name too long, a loop of links, a forbidden directory: nothing there that could be opened
+  }
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false // dangling or circular links are told apart by the caller
+  }
+}

@@ -1,0 +1,22 @@
+// Projection: from the surface to the conversation, the text a person and the assistant exchanged. Folding comes before
+// (fold.ts), cutting to a budget after (retain.ts).
+import type { ProjectedMessage, SurfaceMessage } from './types.ts'
+
+/** A conversation as projected; `compacted` says that a checkpoint is among its messages. */
+export interface Projection {
+  readonly messages: ProjectedMessage[]
+  readonly compacted: boolean
+}
+
+/** Keeps the conversation of a surface, in surface order and with its exact text (FORMAT.md section 4.3). */
+export function project(messages: Iterable<SurfaceMessage>): Projection {
+  const kept: ProjectedMessage[] = []
+  for (const { seq, type, sourceKind, checkpoint, text } of messages) {
+    if (text === '') continue
+    if (type === 'assistant/message') kept.push({ seq, role: 'assistant', text, checkpoint: false })
+    else if (type === 'user/message' && (checkpoint || sourceKind === 'user')) {
+      kept.push({ seq, role: 'user', text, checkpoint })
+    }
+  }
+  return { messages: kept, compacted: kept.some((message) => message.checkpoint) }
+}

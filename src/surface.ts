@@ -1,0 +1,132 @@
+// Reads one log into its surface: decode feeds fold, and the title and context window are picked up on the way.
+
+import { type DecodeOptions, decodeLog, type LogFacts, type LogReader, type LogSource } from './decode/decode.ts'
+import { readFailed } from './errors.ts'
+import { type FoldPlan, type FoldViolation, isViolation, SurfaceFold } from './fold.ts'
+import { titleOf } from './title.ts'
+import type { LogOnlyEvent, Replacement, SessionHeader, SurfaceEvent, SurfaceMessage } from './types.ts'
+
+/** Options of reading a surface. */
+export interface SurfaceOptions extends DecodeOptions {
+  /** Fold the log only through this seq; the whole log must be readable all the same. */
+  readonly throughSeq?: number
+  /** Which surface messages to read; the rest is folded but never parsed. Default: all. */
+  readonly wants?: (event: Pick<SurfaceEvent, 'type' | 'seq'>) => boolean
+  /** Which messages to read when a replacement takes them off the surface; they stay in memory. Default: none. */
+  readonly keepsShadowed?: (event: Pick<SurfaceEvent, 'type' | 'seq'>) => boolean
+}
+
+/** A message that is no longer on the surface, and the seq of the event that took its place. */
+export interface ShadowedSurfaceMessage {
+  readonly message: SurfaceMessage
+  readonly shadowedBySeq: number
+}
+
+/** What one read of a log gives. */
+export interface Surface extends LogFacts {
+  /** Seqs on the surface, in surface order. */
+  readonly nodes: readonly number[]
+  readonly replacements: readonly Replacement[]
+  /** The wanted messages on the surface, in surface order. */
+  readonly messages: readonly SurfaceMessage[]
+  /** The messages `keepsShadowed` asked for, in log order. */
+  readonly shadowed: readonly ShadowedSurfaceMessage[]
+  /** The latest title in the log, inherited ones included. */
+  readonly title: string | undefined
+  /** Tokens, from the newest `request/context` that names them. */
+  readonly contextWindow: number | undefined
+}
+
+/** Reads `source` once and folds it. Throws as `decodeLog` does; a broken fold rule is `corrupt` with the rule's name. */
+export async function readSurface(source: LogSource, options: SurfaceOptions = {}): Promise<Surface> {
+  const { result, facts } = await decodeLog(source, (header) => new SurfaceReader(header, options), options)
+  return { ...facts, ...result }
+}
+
+type Reading = Pick<Surface, 'nodes' | 'replacements' | 'messages' | 'shadowed' | 'title' | 'contextWindow'>
+
+class SurfaceReader implements LogReader<Reading> {
+  readonly #fold: SurfaceFold
+  readonly #throughSeq: number
+  readonly #wants: NonNullable<SurfaceOptions['wants']>
+  readonly #keepsShadowed: SurfaceOptions['keepsShadowed']
+  readonly #shadowed: ShadowedSurfaceMessage[] = []
+  #title: string | undefined
+  #contextWindow: number | undefined
+
+  constructor(header: SessionHeader, options: SurfaceOptions) {
+    this.#fold = new SurfaceFold(header.version)
+    this.#throughSeq = options.throughSeq ?? Number.POSITIVE_INFINITY
+    this.#wants = options.wants ?? (() => true)
+    this.#keepsShadowed = options.keepsShadowed
+  }
+
+  surface(event: SurfaceEvent): void {
+    if (event.seq > this.#throughSeq) {
+      event.release()
+      return
+    }
+    const plan = this.#fold.plan(event)
+    if (isViolation(plan)) throw foldRefusal(plan)
+    // Applying releases the bytes of what is shadowed, so its text is read before.
+    if (plan.kind === 'replace') this.#readShadowed(plan)
+    this.#fold.apply(plan)
+  }
+
+  logOnly(event: LogOnlyEvent): void {
+    if (event.seq > this.#throughSeq) return
+    const violation = this.#fold.checkLogOnly(event)
+    if (violation) throw foldRefusal(violation, event.isKnown ? 'corrupt' : 'unsupported')
+    switch (event.type) {
+      case 'session/title':
+        this.#title = titleOf(event.data()) ?? this.#title
+        break
+      case 'request/context':
+        this.#contextWindow = contextWindowOf(event.data()) ?? this.#contextWindow
+        break
+      case 'request/header':
+        this.#fold.noteRequestHeader(event.seq, () => event.data())
+        break
+    }
+  }
+
+  #readShadowed({ event, shadowed }: Extract<FoldPlan, { kind: 'replace' }>): void {
+    if (!this.#keepsShadowed) return
+    for (const node of shadowed) {
+      if (!this.#keepsShadowed(node.event)) continue
+      this.#shadowed.push({ message: node.event.message(), shadowedBySeq: event.seq })
+    }
+  }
+
+  finish(): Reading {
+    const nodes: number[] = []
+    const messages: SurfaceMessage[] = []
+    for (const event of this.#fold.events()) {
+      nodes.push(event.seq)
+      if (this.#wants(event)) messages.push(event.message())
+    }
+    return {
+      nodes,
+      replacements: this.#fold.replacements,
+      messages,
+      shadowed: this.#shadowed.sort((one, other) => one.message.seq - other.message.seq),
+      title: this.#title,
+      contextWindow: this.#contextWindow,
+    }
+  }
+}
+
+/** The context window a `request/context` payload names, in tokens. */
+export function contextWindowOf(data: unknown): number | undefined {
+  if (typeof data !== 'object' || data === null) return undefined
+  const { contextWindow } = data as { contextWindow?: unknown }
+  return Number.isSafeInteger(contextWindow) && (contextWindow as number) > 0 ? (contextWindow as number) : undefined
+}
+
+/** An event type nobody knows may be legal on a surface nobody knows; everything else is damage. */
+function foldRefusal(
+  { rule, seq, message, expected, actual }: FoldViolation,
+  reason: 'corrupt' | 'unsupported' = 'corrupt',
+) {
+  return readFailed(reason, `${message} (seq ${seq})`, { rule, seq, expected, actual })
+}

@@ -23,8 +23,9 @@ const BUG_STATUS = 1
 const USAGE_STATUS = 2
 const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** How long a command may take to end after a signal. */
-const GRACE_MILLISECONDS = 1000
+/** How long a command may take to end after a signal, and how long the process may take once it has. */
+const COMMAND_GRACE_MILLISECONDS = 1000
+const PROCESS_GRACE_MILLISECONDS = 100
 
 /** What commander wrote while it parsed: help and version, or help in the place of an error. */
 interface CommanderText {
@@ -37,7 +38,6 @@ function buildProgram(text: CommanderText, run: (body: CommandBody, command: Com
   const program = new Command('dsh-ref')
     .description('Carry what one coding-agent session worked out into another agent, a script or a CI job.')
     .enablePositionalOptions()
-    .helpCommand('help [command]', 'Show the help of a command')
     .configureOutput({
       writeOut: (chunk) => {
         text.out += chunk
@@ -62,11 +62,11 @@ function buildProgram(text: CommanderText, run: (body: CommandBody, command: Com
   add(uri, 'encode [id...]', 'Write session ids as dsh-session: URIs.', async () => (await import('./uri.ts')).encode)
     .addOption(nullOption())
     .addOption(jsonOption('strings on standard input, strings out'))
-    .addHelpText('after', examples(['dsh-ref uri encode 550e8400-e29b-41d4-a716-446655440000', URI_INPUT]))
+    .addHelpText('after', example('dsh-ref uri encode 550e8400-e29b-41d4-a716-446655440000', URI_INPUT))
   add(uri, 'decode [uri...]', 'Print the session ids of URIs.', async () => (await import('./uri.ts')).decode)
     .addOption(nullOption())
     .addOption(jsonOption('strings on standard input, strings out'))
-    .addHelpText('after', examples(['dsh-ref uri decode dsh-session:ImFiYyI', URI_INPUT]))
+    .addHelpText('after', example('dsh-ref uri decode dsh-session:ImFiYyI', URI_INPUT))
   add(
     uri,
     'mention [id...]',
@@ -76,15 +76,99 @@ function buildProgram(text: CommanderText, run: (body: CommandBody, command: Com
     .option('--label <text>', 'label of the one session given; without it the id is the label')
     .addOption(nullOption())
     .addOption(jsonOption('{sessionId, label?} on standard input, strings out'))
-    .addHelpText('after', examples(['dsh-ref uri mention --label "Parser work" 550e8400-e29b-41d4', URI_INPUT]))
+    .addHelpText('after', example('dsh-ref uri mention --label "Parser work" 550e8400-e29b-41d4', URI_INPUT))
   add(uri, 'parse [text...]', 'Find the references in messages.', async () => (await import('./uri.ts')).parse)
     .addOption(nullOption())
     .addOption(jsonOption('strings on standard input, {text, references} out'))
-    .addHelpText('after', examples(['dsh-ref uri parse "go on from @[Notes](dsh-session:ImFiYyI)"', PARSE_INPUT]))
+    .addHelpText('after', example('dsh-ref uri parse "go on from @[Notes](dsh-session:ImFiYyI)"', PARSE_INPUT))
 
-  for (const command of withSubcommands(program)) complete(command)
+  const prepare = add(
+    program,
+    'prepare [message]',
+    'Print a message and a snapshot of the sessions it refers to.',
+    async () => (await import('./prepare.ts')).prepare,
+  )
+    .optionsGroup('References:')
+    .option('--target <session>', 'the session that receives; default: the one $DSH_SESSION_JSONL names')
+    .option('--ref <session>', 'refer to this session as well (repeatable)', collect)
+    .option('--max-references <n>', 'refuse more sessions than this (1 to 3)')
+    .optionsGroup('Budget of each session:')
+    .option('--max-reference-bytes <n>', 'bytes of its data; goes before everything else')
+    .option('--context-window <tokens>', "the target's context window; default: what its log says")
+    .option('--reference-context-fraction <n>', 'share of that window, 0 to 1 (default: 0.2)')
+    .optionsGroup('Output:')
+    .addOption(
+      new Option('--format <format>', 'what to print (default: text)').choices([
+        'text',
+        'snapshot',
+        'json',
+        'jsonl',
+        'chat',
+      ]),
+    )
+    .option('--output <file>', 'write to this file, whole or not at all, readable by its owner only')
+    .addHelpText('after', PREPARE_HELP)
+  addReadingOptions(prepare)
+
+  const surface = add(
+    program,
+    'surface <session>',
+    'Show the fold of one session: what the model sees now.',
+    async () => (await import('./surface.ts')).surface,
+  )
+    .addOption(new Option('--format <format>', 'what to print (default: json)').choices(['json']))
+    .addHelpText('after', SURFACE_HELP)
+  addReadingOptions(surface)
+
+  // Commander's own help command shows the general help for a name it does not know, and looks one level deep.
+  const help = program.command('help [command...]').description('Show the help of a command.')
+  help.action((names: string[]) => {
+    let target = program
+    for (const name of names) {
+      const found = target.commands.find((command) => command.name() === name)
+      // Parsing the unknown name refuses it, with a suggestion.
+      if (found === undefined && target.commands.length > 0) target.parse([name], { from: 'user' })
+      target = found ?? target
+      complete(target)
+    }
+    target.help()
+  })
+
+  complete(program)
   return program
 }
+
+/** Gathers a repeatable option. */
+function collect(value: string, values: string[] = []): string[] {
+  return [...values, value]
+}
+
+/** Options of every command that reads whole logs. */
+function addReadingOptions(command: Command): void {
+  command
+    .optionsGroup('Reading logs:')
+    .option('--allow-unknown-version', 'read a format version this build does not know by its shape')
+    .option('--max-row-bytes <n>', 'refuse a longer row (default: 268435456)')
+    .option('--max-log-bytes <n>', 'refuse a longer log, decompressed (default: 68719476736)')
+    .option('--max-window-bytes <n>', 'refuse a larger zstd window (default: 134217728)')
+}
+
+const PREPARE_HELP = `
+Examples:
+  dsh-ref prepare --target my-session "Continue from @[Login fix](dsh-session:ImxvZ2luLWZpeCI)"
+  echo "Review this." | dsh-ref prepare --ref login-fix --format chat
+  dsh-ref prepare --ref login-fix --format snapshot --output context.md
+
+The message is the argument, or standard input ("-", or piped). A session is a
+dsh-session: URI, a mention, a path, "-" (a log on standard input), an id, or the
+beginning of one (6 characters or more). All or nothing: when one session cannot
+be read, nothing is printed.`
+
+const SURFACE_HELP = `
+Examples:
+  dsh-ref surface login-fix
+  dsh-ref surface ./session.jsonl | jq .nodes
+  zstd -dc session.v4.jsonl.zstd | dsh-ref surface -`
 
 const URI_INPUT = `
 Without arguments, or with "-", records are read from standard input. Arguments
@@ -96,20 +180,22 @@ Each text gives one line of JSON, {text, references}. Without arguments, or with
 needs -0. Arguments are plain text, with --json too. One bad mention, and nothing
 is printed.`
 
-function examples(lines: readonly [string, string]): string {
-  return `\nExample:\n  ${lines[0]}\n${lines[1]}`
+function example(line: string, notes: string): string {
+  return `\nExample:\n  ${line}\n${notes}`
 }
 
-function withSubcommands(command: Command): Command[] {
-  return [command, ...command.commands.flatMap(withSubcommands)]
-}
-
-/** Gives a command what all have: the common options, listed after its own, and refusals that know their command. */
+/**
+ * Gives a command what all have: the common options, listed after its own, and refusals that know their command. Its
+ * subcommands get theirs when they are called, since making options is a good part of start-up.
+ */
 function complete(command: Command): void {
+  if (command.options.some(({ long }) => long === '--strict')) return
   command
+    .hook('preSubcommand', (_, subcommand) => complete(subcommand))
     .exitOverride((error) => {
       throw error.exitCode === 0 || error.code === 'commander.help' ? error : usageError(command, error)
     })
+    .helpCommand(false)
     .optionsGroup('Common options:')
     .helpOption('-h, --help', 'Show this help')
     .option('--root <dir>', 'read sessions under this directory (repeatable)', (dir, dirs: string[] = []) => [
@@ -166,13 +252,13 @@ function errorFormatOf(argv: readonly string[]): ErrorFormat {
 
 async function main(argv: readonly string[]): Promise<number> {
   const controller = new AbortController()
-  let signalStatus: number | undefined
+  let received: keyof typeof SIGNAL_STATUS | undefined
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    // Once: the second signal ends the process. So does the timer, when something hangs that cannot be cancelled.
+    // Once: the second signal ends the process.
     process.once(name, () => {
-      signalStatus ??= SIGNAL_STATUS[name]
+      received ??= name
       controller.abort()
-      setTimeout(() => process.kill(process.pid, name), GRACE_MILLISECONDS).unref()
+      endBySignal(name, COMMAND_GRACE_MILLISECONDS)
     })
   }
 
@@ -205,10 +291,18 @@ async function main(argv: readonly string[]): Promise<number> {
       return BUG_STATUS
     }
     await printRefusal(refusal, errorFormat)
-    return refusal.code === 'SESSION_REFERENCE_CANCELLED' && signalStatus !== undefined
-      ? signalStatus
-      : EXIT_STATUS[refusal.code]
+    if (received === undefined) return EXIT_STATUS[refusal.code]
+    endBySignal(received, PROCESS_GRACE_MILLISECONDS)
+    return SIGNAL_STATUS[received]
   }
+}
+
+/**
+ * Ends the process by the signal itself, which a shell shows as the same status, if it has not ended by itself by then:
+ * a call that hangs in the file system (opening a FIFO) holds up even `process.exit`.
+ */
+function endBySignal(name: keyof typeof SIGNAL_STATUS, milliseconds: number): void {
+  setTimeout(() => process.kill(process.pid, name), milliseconds).unref()
 }
 
 /** The refusal an error stands for; `undefined` for a bug. After a signal, whatever was under way counts as cancelled. */

@@ -4,7 +4,14 @@ import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { addAbortSignal, pipeline, Readable } from 'node:stream'
 import { isatty } from 'node:tty'
-import { type DshRefError, invalidConfig, type ReadFailedReason, readFailed, throwIfCancelled } from '../errors.ts'
+import {
+  cancelled,
+  type DshRefError,
+  invalidConfig,
+  type ReadFailedReason,
+  readFailed,
+  throwIfCancelled,
+} from '../errors.ts'
 import type { Issue, IssueKind } from '../types.ts'
 
 /** Options that every command takes. */
@@ -154,16 +161,19 @@ export function createPrint(to: {
 }): Print {
   const { stdout, stdoutIsTerminal, stderr, globals, signal } = to
   let hasPrinted = false
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(cancelled(signal.reason)), { once: true })
+  })
+  // Nobody may be waiting when the signal fires.
+  aborted.catch(() => undefined)
 
   async function out(product: string | Uint8Array): Promise<void> {
     throwIfCancelled(signal)
     if (product.length === 0) return
     hasPrinted = true
-    try {
-      await stdout.write(typeof product === 'string' ? Buffer.from(product) : product)
-    } catch (cause) {
-      throw stdoutFailure(cause)
-    }
+    const written = stdout.write(typeof product === 'string' ? Buffer.from(product) : product)
+    // A reader that has stopped reading must not keep a cancelled command waiting.
+    await Promise.race([written.catch(throwStdoutFailure), aborted])
   }
 
   async function jsonLines(values: Iterable<NonNullable<unknown>>): Promise<void> {
@@ -209,11 +219,7 @@ export function createPrint(to: {
 export async function printText(to: 'stdout' | 'stderr', text: string): Promise<void> {
   if (text === '') return
   if (to === 'stderr') return writeStderr(openSink(2), text)
-  try {
-    await openSink(1).write(Buffer.from(text))
-  } catch (cause) {
-    throw stdoutFailure(cause)
-  }
+  await openSink(1).write(Buffer.from(text)).catch(throwStdoutFailure)
 }
 
 /** Writes a refusal to stderr: one line for a person, or one line of JSON. */
@@ -307,12 +313,12 @@ async function writeStderr(stderr: Sink, text: string): Promise<void> {
   }
 }
 
-function stdoutFailure(cause: unknown): Error {
+function throwStdoutFailure(cause: unknown): never {
   const { code, message } = cause as NodeJS.ErrnoException
   // Windows says EOF; every write after the first failed one finds the stream destroyed.
-  if (code === 'EPIPE' || code === 'EOF' || code === 'ERR_STREAM_DESTROYED') return new OutputClosed()
-  if (code === undefined) return cause as Error
-  return readFailed(
+  if (code === 'EPIPE' || code === 'EOF' || code === 'ERR_STREAM_DESTROYED') throw new OutputClosed()
+  if (code === undefined) throw cause
+  throw readFailed(
     'unreadable',
     `Cannot write to standard output (${message}); the output is not complete`,
     { file: '/dev/stdout', errno: code },
@@ -350,6 +356,13 @@ function openInput(signal: AbortSignal): Input {
       return isatty(0)
     },
     async *chunks() {
+      // Node reads a directory as an empty stream.
+      if (fstatSync(0).isDirectory()) {
+        throw readFailed('unreadable', 'Cannot read standard input (it is a directory)', {
+          file: '/dev/stdin',
+          errno: 'EISDIR',
+        })
+      }
       try {
         yield* addAbortSignal(signal, process.stdin)
       } catch (cause) {

@@ -1,0 +1,108 @@
+// `dsh-ref prepare`: the message and the snapshot of the sessions it refers to, in the format asked for.
+
+import { writeFileAtomic } from '../atomic-file.ts'
+import { invalidConfig } from '../errors.ts'
+import { type Prepared, prepare as prepareMessage } from '../pipeline.ts'
+import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
+import type { CommandBody, CommandContext } from './print.ts'
+import { readingOptions, referenceOf, targetOf } from './sessions.ts'
+
+/** Values of `--format`. */
+const FORMATS = ['text', 'snapshot', 'json', 'jsonl', 'chat'] as const
+
+/** Prints the prepared message; nothing at all when any source fails. */
+export const prepare: CommandBody = async (context, args, options) => {
+  const {
+    format = 'text',
+    output,
+    target: targetArgument,
+    ...budget
+  } = optionsOf(options, {
+    format: oneOf(FORMATS),
+    output: text(),
+    target: text(),
+    maxReferenceBytes: integer({ min: 1 }),
+    contextWindow: integer({ min: 1 }),
+    referenceContextFraction: fraction(),
+    maxReferences: integer({ min: 1, max: 3 }),
+  })
+  const reading = readingOptions(context, options)
+  const refs = (options.ref as readonly string[] | undefined) ?? []
+  const message = await messageOf(args, refs, context)
+  const { target, issues: targetIssues } = await targetOf(targetArgument, context, reading)
+  const references = await Promise.all(refs.map((ref) => referenceOf(ref, context, reading)))
+  const prepared = await prepareMessage({
+    ...reading,
+    ...budget,
+    message: message.text,
+    target: target?.sessionId,
+    references,
+  })
+  const issues = [...targetIssues, ...prepared.issues]
+  context.print.refuseIfStrict(issues)
+  const product = rendered(prepared, format, message.hasFinalNewline)
+  if (output === undefined) await context.print.out(product)
+  else await writeFileAtomic(absolutePath(output, context), product, context.signal)
+  await context.print.issues(issues)
+}
+
+interface Message {
+  readonly text: string
+  /** Whether the printed message ends its last line, as the given one did. */
+  readonly hasFinalNewline: boolean
+}
+
+async function messageOf(args: readonly string[], refs: readonly string[], context: CommandContext): Promise<Message> {
+  const isLogOnStdin = refs.includes('-')
+  const [argument] = args
+  if (argument !== undefined && argument !== '-') return { text: argument, hasFinalNewline: true }
+  if (isLogOnStdin) {
+    if (argument === undefined) return { text: '', hasFinalNewline: true }
+    throw invalidConfig('Standard input cannot be both the message and a --ref; give the message as an argument')
+  }
+  if (!context.stdin.isTerminal) return readMessage(context)
+  if (argument === undefined && refs.length > 0) return { text: '', hasFinalNewline: true }
+  throw invalidConfig(
+    'There is no message. Give it as an argument, pipe it in, or name sessions with --ref alone; see "dsh-ref prepare --help"',
+  )
+}
+
+async function readMessage(context: CommandContext): Promise<Message> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of context.stdin.chunks()) pieces.push(piece)
+  let whole: string
+  try {
+    whole = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(pieces))
+  } catch (cause) {
+    throw invalidConfig('The message on standard input is not valid UTF-8', { cause: String(cause) })
+  }
+  // The newline a pipe ends with belongs to the pipe; it comes back behind the printed message.
+  return whole.endsWith('\n')
+    ? { text: whole.slice(0, -1), hasFinalNewline: true }
+    : { text: whole, hasFinalNewline: false }
+}
+
+function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinalNewline: boolean): string {
+  const message = prepared.content.map((block) => block.text).join('')
+  const [context] = prepared.additionalContext
+  const snapshot = context?.content.map((block) => block.text).join('')
+  // Model APIs refuse a message without text; a snapshot asked for alone stands alone.
+  const own = message === '' && snapshot !== undefined ? [] : [message]
+  switch (format) {
+    case 'text':
+      if (snapshot === undefined) return message === '' ? '' : `${message}${hasFinalNewline ? '\n' : ''}`
+      return message === '' ? `${snapshot}\n` : `${message}\n\n${snapshot}\n`
+    case 'snapshot':
+      return snapshot === undefined ? '' : `${snapshot}\n`
+    case 'json':
+      return `${JSON.stringify({ content: prepared.content, additionalContext: prepared.additionalContext })}\n`
+    case 'jsonl':
+      return [...own.map(() => ({ role: 'user', content: prepared.content })), ...prepared.additionalContext]
+        .map((line) => `${JSON.stringify(line)}\n`)
+        .join('')
+    case 'chat': {
+      const texts = snapshot === undefined ? own : [...own, snapshot]
+      return `${JSON.stringify(texts.map((content) => ({ role: 'user', content })))}\n`
+    }
+  }
+}

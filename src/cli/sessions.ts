@@ -1,0 +1,120 @@
+// What several commands do with session arguments: find them, read them, know the target.
+
+import type { DecodeLimits } from '../decode/decode.ts'
+import { DshRefError, invalidConfig } from '../errors.ts'
+import { type LocateOptions, locate, locatePath, parseSessionArgument, sourceOf } from '../locate.ts'
+import type { ReferenceInput } from '../pipeline.ts'
+import { readSurface, type Surface, type SurfaceOptions } from '../surface.ts'
+import type { Issue } from '../types.ts'
+import { absolutePath, integer, optionsOf, resolveRoots } from './options.ts'
+import type { CommandContext, CommandOptions } from './print.ts'
+
+/** How a command reads logs: roots, limits, and what it does about unknown versions. */
+export type ReadingOptions = LocateOptions & { readonly limits: Partial<DecodeLimits> }
+
+/** The reading options common to commands that open logs. */
+export function readingOptions(context: CommandContext, options: CommandOptions): ReadingOptions {
+  const { maxRowBytes, maxLogBytes, maxWindowBytes } = optionsOf(options, {
+    maxRowBytes: integer({ min: 1024 }),
+    maxLogBytes: integer({ min: 1024 }),
+    maxWindowBytes: integer({ min: 1024 }),
+  })
+  return {
+    roots: resolveRoots(context).paths,
+    allowUnknownVersion: options.allowUnknownVersion === true,
+    limits: {
+      ...(maxRowBytes !== undefined && { maxRowBytes }),
+      ...(maxLogBytes !== undefined && { maxLogBytes }),
+      ...(maxWindowBytes !== undefined && { maxWindowBytes }),
+    },
+    signal: context.signal,
+  }
+}
+
+/** Finds what a `--ref` names; a log on standard input is read at once, since its id stands in it. */
+export async function referenceOf(
+  argument: string,
+  context: CommandContext,
+  options: ReadingOptions,
+): Promise<ReferenceInput> {
+  const parsed = parseSessionArgument(argument, context.cwd)
+  if (parsed.kind === 'stdin') return { surface: await readStdin(context, options) }
+  return { log: await locate(parsed, options), ...('label' in parsed && { label: parsed.label }) }
+}
+
+/** Reads the surface an argument names: a session, a path, or raw rows on standard input. */
+export async function surfaceOf(
+  argument: string,
+  context: CommandContext,
+  options: ReadingOptions & Pick<SurfaceOptions, 'throughSeq'>,
+): Promise<Surface> {
+  const parsed = parseSessionArgument(argument, context.cwd)
+  if (parsed.kind === 'stdin') return readStdin(context, options)
+  const log = await locate(parsed, options)
+  const surface = await readSurface(sourceOf(log), options)
+  return { ...surface, issues: [...log.issues, ...surface.issues] }
+}
+
+async function readStdin(
+  context: CommandContext,
+  options: ReadingOptions & Pick<SurfaceOptions, 'throughSeq'>,
+): Promise<Surface> {
+  if (context.stdin.isTerminal) {
+    throw invalidConfig(
+      '"-" reads a session log from standard input, which is a terminal; pipe a log in or name a session',
+    )
+  }
+  return readSurface({ kind: 'bytes', name: '<stdin>', bytes: context.stdin.chunks(), encoding: 'raw' }, options)
+}
+
+/** The session that receives, as far as it is known. */
+export interface Target {
+  readonly sessionId: string
+  /** Where it works; known when its log is on disk. */
+  readonly cwd?: string
+}
+
+/**
+ * The target of `--target`, else of `$DSH_SESSION_JSONL`. It need not be on disk; a name that is the beginning of several
+ * ids is refused.
+ */
+export async function targetOf(
+  argument: string | undefined,
+  context: CommandContext,
+  options: ReadingOptions,
+): Promise<{ target: Target | undefined; issues: readonly Issue[] }> {
+  if (argument === undefined) return targetOfEnvironment(context, options)
+  const parsed = parseSessionArgument(argument, context.cwd)
+  if (parsed.kind === 'stdin') throw invalidConfig('--target takes a session, not standard input')
+  try {
+    const { header } = await locate(parsed, options)
+    return { target: targetFrom(header), issues: [] }
+  } catch (error) {
+    const isOnlyUnread =
+      error instanceof DshRefError && error.code === 'SESSION_REFERENCE_READ_FAILED' && error.reason !== 'ambiguous'
+    if (!isOnlyUnread || parsed.kind === 'path') throw error
+    return { target: { sessionId: parsed.sessionId }, issues: [] }
+  }
+}
+
+async function targetOfEnvironment(
+  context: CommandContext,
+  options: ReadingOptions,
+): Promise<{ target: Target | undefined; issues: readonly Issue[] }> {
+  const path = context.env.DSH_SESSION_JSONL
+  if (path === undefined || path.trim() === '') return { target: undefined, issues: [] }
+  try {
+    const { header } = await locatePath(absolutePath(path, context), options)
+    return { target: targetFrom(header), issues: [] }
+  } catch (error) {
+    if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+    // A session that has not written anything yet has no log; that is no defect.
+    if (error.reason === 'not-found') return { target: undefined, issues: [] }
+    const message = `$DSH_SESSION_JSONL names a log that cannot be read: ${error.message}`
+    return { target: undefined, issues: [{ kind: 'unreadable-log', message, file: path }] }
+  }
+}
+
+function targetFrom({ id, cwd }: { id: string; cwd?: string }): Target {
+  return { sessionId: id, ...(cwd !== undefined && { cwd }) }
+}

@@ -91,6 +91,11 @@ export class SurfaceFold {
     return this.#live.size
   }
 
+  /** Whether the event with this seq is on the surface. */
+  has(seq: number): boolean {
+    return this.#live.has(seq)
+  }
+
   /** Judges an event that may not touch the surface; `undefined` when it keeps the rules. */
   checkLogOnly(
     event: Pick<LogOnlyEvent, 'seq' | 'type' | 'hasSurfaceMetadata' | 'isOpaque'>,

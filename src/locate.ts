@@ -140,7 +140,9 @@ export async function locateSession(
 export async function scanSessions(options: LocateOptions): Promise<{ logs: LocatedLog[]; issues: Issue[] }> {
   const logs: LocatedLog[] = []
   const issues: Issue[] = []
+  const pause = makePause()
   for (const directory of sessionDirectories(options.roots, issues)) {
+    await pause()
     throwIfCancelled(options.signal)
     try {
       const generation = generationIn(directory)
@@ -160,12 +162,33 @@ export function issueOf(error: unknown, directory: string): Issue {
   return { kind, message: error.message, file: typeof error.facts.file === 'string' ? error.facts.file : directory }
 }
 
-/** The session directories below the roots, in name order; a root given twice counts once. */
+/** Time that synchronous calls may take together before the event loop gets its turn, in which a signal is heard. */
+const TURN_MILLISECONDS = 50
+
+/** Makes a function to be awaited between synchronous calls; it waits for the event loop when it is time for that. */
+export function makePause(): () => Promise<void> | undefined {
+  let lastTurn = performance.now()
+  return () => {
+    if (performance.now() - lastTurn < TURN_MILLISECONDS) return undefined
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        lastTurn = performance.now()
+        resolve()
+      })
+    })
+  }
+}
+
+/** The session directories below the roots, in name order; a root given twice counts once, one that is missing is an issue. */
 export function* sessionDirectories(roots: readonly string[], issues: Issue[]): Generator<string> {
   const seen = new Set<string>()
   for (const root of roots) {
     const real = realRoot(root)
-    if (real === undefined || seen.has(real)) continue
+    if (real === undefined) {
+      issues.push({ kind: 'unreadable-entry', message: 'The sessions root does not exist', file: root })
+      continue
+    }
+    if (seen.has(real)) continue
     seen.add(real)
     for (const project of directoriesIn(root, issues)) yield* directoriesIn(project, issues)
   }
@@ -199,23 +222,36 @@ export function generationIn(directory: string): Generation | undefined {
   }
 }
 
+/** Paths of the generations beside a log that are older than it; none for a log without a canonical name. */
+export function olderGenerations(path: string): string[] {
+  const name = parseLogName(basename(path))
+  if (!name) return []
+  return logsIn(dirname(path))
+    .filter(({ version }) => version < name.version)
+    .map((log) => log.path)
+}
+
 /** Opens the header of a generation and holds it against the file name. */
 export async function openGeneration(
   generation: Generation,
   options: LocateOptions,
   mode: ReadingMode = 'native',
 ): Promise<LocatedLog> {
-  const { path, encoding, version } = generation
+  const { path, encoding } = generation
   const { header } = await readLogHeader({ kind: 'file', path, encoding }, options)
-  if (header.version !== version) {
-    throw readFailed('corrupt', `${path} is named as format version ${version}, its header says ${header.version}`, {
-      file: path,
-      rule: 'version-mismatch',
-      expected: version,
-      actual: header.version,
-    })
-  }
+  checkVersion(generation, header)
   return { path, encoding, mode, header, issues: generation.issues }
+}
+
+/** Refuses a log whose name says another format version than its header (FORMAT.md section 1.3). */
+export function checkVersion({ path, version }: Pick<Generation, 'path' | 'version'>, header: SessionHeader): void {
+  if (header.version === version) return
+  throw readFailed('corrupt', `${path} is named as format version ${version}, its header says ${header.version}`, {
+    file: path,
+    rule: 'version-mismatch',
+    expected: version,
+    actual: header.version,
+  })
 }
 
 /** Whether the directories of a log are the ones its header leads to (FORMAT.md section 1.2). */

@@ -7,9 +7,11 @@ import { type LocatedLog, locateSession, sourceOf } from './locate.ts'
 import { project } from './project.ts'
 import { renderSnapshot } from './render/snapshot.ts'
 import { type Retained, retain } from './retain.ts'
-import { contextWindowOf, readSurface, type Surface } from './surface.ts'
+import { readSurfaceOrPrefix, type SalvagedSurface } from './salvage.ts'
+import { contextWindowOf } from './surface.ts'
 import { labelOf } from './title.ts'
 import type {
+  Degraded,
   FullSnapshot,
   Issue,
   Omission,
@@ -37,7 +39,7 @@ const BYTES_PER_TOKEN = 4
 export type ReferenceInput =
   | { readonly sessionId: string; readonly label?: string | undefined }
   | { readonly log: LocatedLog; readonly label?: string | undefined }
-  | { readonly surface: Surface; readonly label?: string | undefined }
+  | { readonly surface: SalvagedSurface; readonly label?: string | undefined }
 
 /** What decides how much of each source fits. */
 export interface BudgetOptions {
@@ -84,6 +86,8 @@ export interface PrepareRequest
   readonly references?: readonly ReferenceInput[]
   /** Directories with session logs, in order. */
   readonly roots: readonly string[]
+  /** Read the longest valid prefix of a corrupt log instead of refusing it; the message then says so. */
+  readonly salvage?: boolean | undefined
   /** Where full transcripts of truncated sources go; absent: nowhere. */
   readonly spill?: Spill | undefined
 }
@@ -95,6 +99,8 @@ export interface PreparedSource {
   readonly budgetBytes: number
   /** Bytes of `data` as tag-safe JSON. */
   readonly usedBytes: number
+  /** Set when only a prefix of the log could be read. */
+  readonly degraded?: Degraded
 }
 
 /** The prepared message. */
@@ -147,7 +153,13 @@ export async function prepare(request: PrepareRequest): Promise<Prepared> {
   throwIfCancelled(request.signal)
   const sources = cut.map(({ source, retained }, inputIndex): PreparedSource => {
     const { data, facts, bytes } = retained
-    return { data, facts: referenceFacts(source, data, facts, inputIndex), budgetBytes: budget.bytes, usedBytes: bytes }
+    return {
+      data,
+      facts: referenceFacts(source, data, facts, inputIndex),
+      budgetBytes: budget.bytes,
+      usedBytes: bytes,
+      ...(source.degraded && { degraded: source.degraded }),
+    }
   })
   const message: ReferenceMessage = {
     role: 'user',
@@ -157,6 +169,9 @@ export async function prepare(request: PrepareRequest): Promise<Prepared> {
         text: renderSnapshot(
           sources.map((source) => source.data),
           omissions,
+          sources.flatMap(({ data, degraded }) =>
+            degraded ? [{ label: data.label, throughSeq: degraded.throughSeq }] : [],
+          ),
         ),
       },
     ],
@@ -179,13 +194,17 @@ export interface Capture {
   readonly formatVersion: number
   readonly messages: readonly ProjectedMessage[]
   readonly issues: readonly Issue[]
+  readonly degraded?: Degraded
 }
 
+/** How a source is read. */
+export type CaptureOptions = Pick<
+  PrepareRequest,
+  'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'salvage'
+>
+
 /** Reads one source whole and projects it. */
-export async function capture(
-  input: ReferenceInput,
-  options: Pick<PrepareRequest, 'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'>,
-): Promise<Capture> {
+export async function capture(input: ReferenceInput, options: CaptureOptions): Promise<Capture> {
   const { surface, issues } = await surfaceOf(input, options)
   const { header } = surface
   return {
@@ -196,16 +215,17 @@ export async function capture(
     formatVersion: surface.formatVersion,
     messages: project(surface.messages).messages,
     issues: [...issues, ...surface.issues],
+    ...(surface.degraded && { degraded: surface.degraded }),
   }
 }
 
 async function surfaceOf(
   input: ReferenceInput,
-  options: Pick<PrepareRequest, 'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'>,
-): Promise<{ surface: Surface; issues: readonly Issue[] }> {
+  options: CaptureOptions,
+): Promise<{ surface: SalvagedSurface; issues: readonly Issue[] }> {
   if ('surface' in input) return { surface: input.surface, issues: [] }
   const log = 'log' in input ? input.log : await locateSession(input.sessionId, options)
-  return { surface: await readSurface(sourceOf(log), options), issues: log.issues }
+  return { surface: await readSurfaceOrPrefix(sourceOf(log), options), issues: log.issues }
 }
 
 /** Bytes each source may take (DESIGN.md section 3, "Budget"). */

@@ -1,7 +1,14 @@
 // Reads one log into its surface: decode feeds fold, and the title and context window are picked up on the way.
 
-import { type DecodeOptions, decodeLog, type LogFacts, type LogReader, type LogSource } from './decode/decode.ts'
-import { readFailed } from './errors.ts'
+import {
+  type DecodeOptions,
+  decodeLog,
+  type LogFacts,
+  type LogReader,
+  type LogSource,
+  type ResumePoint,
+} from './decode/decode.ts'
+import { DshRefError, readFailed } from './errors.ts'
 import { type FoldPlan, type FoldViolation, isViolation, SurfaceFold } from './fold.ts'
 import { titleOf } from './title.ts'
 import type { LogOnlyEvent, Replacement, SessionHeader, SurfaceEvent, SurfaceMessage } from './types.ts'
@@ -43,6 +50,59 @@ export async function readSurface(source: LogSource, options: SurfaceOptions = {
   return { ...facts, ...result }
 }
 
+/** What a list shows of a log that was read whole. */
+export interface TitleReading extends LogFacts {
+  readonly title: string | undefined
+  /** What a later read of the same log needs in order to go on where this one ended. */
+  readonly resume: TitleResume | undefined
+}
+
+/** A place where reading can go on, and the title as it was there. JSON. */
+export interface TitleResume {
+  readonly point: ResumePoint
+  readonly title?: string
+}
+
+/**
+ * Reads a log for its title, checking all that `readSurface` checks except the shape of messages. With `earlier` only what
+ * was added since is read; when that turns out not to fit, the whole log. Throws as `readSurface` does.
+ */
+export async function readTitle(
+  source: Extract<LogSource, { kind: 'file' }>,
+  options: DecodeOptions = {},
+  earlier?: { readonly header: SessionHeader; readonly resume: TitleResume },
+): Promise<TitleReading> {
+  if (earlier) {
+    const { header, resume } = earlier
+    try {
+      return await readTitleFrom(source, { ...options, resumeFrom: { header, point: resume.point } }, resume.title)
+    } catch (error) {
+      // The rest alone cannot always be judged: a replacement may shadow what stands before it. The whole log decides.
+      if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+    }
+  }
+  return readTitleFrom(source, options)
+}
+
+async function readTitleFrom(source: LogSource, options: DecodeOptions, title?: string): Promise<TitleReading> {
+  let reader: TitleReader | undefined
+  const { facts } = await decodeLog(
+    source,
+    (header) => {
+      reader = new TitleReader(header, title)
+      return reader
+    },
+    options,
+  )
+  const { resumePoint: point } = facts
+  const titleAtMark = reader?.titleAtMark
+  return {
+    ...facts,
+    title: reader?.title,
+    resume: point && { point, ...(titleAtMark !== undefined && { title: titleAtMark }) },
+  }
+}
+
 type Reading = Pick<Surface, 'nodes' | 'replacements' | 'messages' | 'shadowed' | 'title' | 'contextWindow'>
 
 class SurfaceReader implements LogReader<Reading> {
@@ -54,11 +114,16 @@ class SurfaceReader implements LogReader<Reading> {
   #title: string | undefined
   #contextWindow: number | undefined
 
-  constructor(header: SessionHeader, options: SurfaceOptions) {
+  constructor(header: SessionHeader, options: SurfaceOptions, title?: string) {
+    this.#title = title
     this.#fold = new SurfaceFold(header.version)
     this.#throughSeq = options.throughSeq ?? Number.POSITIVE_INFINITY
     this.#wants = options.wants ?? (() => true)
     this.#keepsShadowed = options.keepsShadowed
+  }
+
+  get title(): string | undefined {
+    return this.#title
   }
 
   surface(event: SurfaceEvent): void {
@@ -116,6 +181,23 @@ class SurfaceReader implements LogReader<Reading> {
   }
 }
 
+/**
+ * Folds without reading messages. A fold that starts inside a log knows less than one that starts at its beginning, so it
+ * refuses more, and never takes what the other refuses.
+ */
+class TitleReader extends SurfaceReader {
+  titleAtMark: string | undefined
+
+  constructor(header: SessionHeader, title: string | undefined) {
+    super(header, { wants: () => false }, title)
+    this.titleAtMark = title
+  }
+
+  mark(): void {
+    this.titleAtMark = this.title
+  }
+}
+
 /** The context window a `request/context` payload names, in tokens. */
 export function contextWindowOf(data: unknown): number | undefined {
   if (typeof data !== 'object' || data === null) return undefined
@@ -124,7 +206,7 @@ export function contextWindowOf(data: unknown): number | undefined {
 }
 
 /** An event type nobody knows may be legal on a surface nobody knows; everything else is damage. */
-function foldRefusal(
+export function foldRefusal(
   { rule, seq, message, expected, actual }: FoldViolation,
   reason: 'corrupt' | 'unsupported' = 'corrupt',
 ) {

@@ -138,7 +138,7 @@ class Section {
       this.#fragments += 1
     } else if (last && line !== '' && !FENCE.test(line)) {
       throw damaged(this.#name, number, 'a line among the messages is neither a heading nor a fragment')
-    } else if (isString(line)) {
+    } else if (!last && line.startsWith('"') && isString(line)) {
       // Any other line above the first message is prose.
       throw damaged(this.#name, number, `a fragment stands before the first ${this.#noun}`)
     }

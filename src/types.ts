@@ -218,3 +218,58 @@ export interface ReferenceMessage {
   readonly content: readonly TextBlock[]
   readonly source: SessionReferenceSource
 }
+
+/** How grave a finding is. */
+export type Severity =
+  /** The log is refused: damaged, not understood, or out of reach. */
+  | 'corrupt'
+  | 'unsupported'
+  | 'unreadable'
+  /** dsh-ref reads it and reports an issue; `--strict` refuses it. */
+  | 'issue'
+  /** dsh-ref reads it in silence; DSH itself refuses it. */
+  | 'refused-by-dsh'
+  /** Worth knowing, wrong to nobody. */
+  | 'note'
+
+/** One thing found in one log. */
+export interface Finding {
+  readonly severity: Severity
+  /** The name of the rule: stable, kebab-case. */
+  readonly rule: string
+  readonly message: string
+  readonly file: string
+  readonly line?: number
+  readonly frame?: number
+  readonly seq?: number
+  readonly expected?: unknown
+  readonly actual?: unknown
+  /** How many times; absent for once. */
+  readonly count?: number
+}
+
+/** What is the matter with a log as a whole; the gravest finding decides. */
+export type CheckStatus = 'ok' | 'issues' | 'corrupt' | 'unsupported' | 'unreadable'
+
+/** The verification of one log. */
+export interface CheckedLog {
+  readonly path: string
+  readonly status: CheckStatus
+  readonly sessionId: string | null
+  readonly formatVersion: number | null
+  /** Events accepted. */
+  readonly events: number
+  readonly rows: number
+  readonly frames: number
+  readonly findings: readonly Finding[]
+}
+
+/** Why a reading is not the whole log, and where it ends. */
+export interface Degraded {
+  readonly reason: string
+  /** Seq of the last event of the prefix; `null` when none stands. */
+  readonly throughSeq: number | null
+  /** 1-based row, or zstd frame, of the damage, where known. */
+  readonly line?: number
+  readonly frame?: number
+}

@@ -107,6 +107,7 @@ function buildProgram(text: CommanderText, run: (body: CommandBody, command: Com
       ]),
     )
     .option('--output <file>', 'write to this file, whole or not at all, readable by its owner only')
+    .option('--spill-dir <dir>', SPILL_DIR)
     .addHelpText('after', PREPARE_HELP)
   addReadingOptions(prepare)
 
@@ -116,9 +117,72 @@ function buildProgram(text: CommanderText, run: (body: CommandBody, command: Com
     'Show the fold of one session: what the model sees now.',
     async () => (await import('./surface.ts')).surface,
   )
-    .addOption(new Option('--format <format>', 'what to print (default: json)').choices(['json']))
+    .option('--at <seq>', 'fold the log only through this event')
+    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
     .addHelpText('after', SURFACE_HELP)
   addReadingOptions(surface)
+
+  const transcript = add(
+    program,
+    'transcript <session>',
+    'Print everything one session said, without any budget.',
+    async () => (await import('./transcript.ts')).transcript,
+  )
+    // Options behind "decode" and "grep" are theirs; before them they would do nothing.
+    .enablePositionalOptions()
+    .hook('preSubcommand', (self, subcommand) => {
+      const stray = Object.keys(self.opts()).some((option) => option === 'format' || option === 'includeShadowed')
+      if (stray) self.error(`Options of "transcript ${subcommand.name()}" stand behind its name`)
+    })
+    .addOption(
+      new Option('--format <format>', 'what to print (default: spill)').choices(['spill', 'markdown', 'text', 'json']),
+    )
+    .option('--include-shadowed', 'add, marked as such, the messages that compaction replaced')
+    .addHelpText('after', TRANSCRIPT_HELP)
+  addReadingOptions(transcript)
+  add(
+    transcript,
+    'decode [file]',
+    'Print the exact message texts of a saved transcript.',
+    async () => (await import('./transcript.ts')).decode,
+  )
+    .addOption(new Option('--format <format>', 'what to print (default: json)').choices(['json', 'text']))
+    .option('--message <n>', 'only the message with this number; as text, exactly that and no more')
+    .addHelpText('after', example('dsh-ref transcript decode --message 3 --format text saved.txt', DECODE_INPUT))
+  const grep = add(
+    transcript,
+    'grep <pattern> [source...]',
+    'Search saved transcripts and sessions.',
+    async () => (await import('./transcript.ts')).grep,
+  )
+    .option('-F, --fixed-strings', 'the pattern is plain text')
+    .option('-i, --ignore-case', 'ignore case')
+    .option('-c, --count', 'print only how many lines match, for each source')
+    .option('-C, --context <n>', 'print this many lines around each match')
+    .addHelpText('after', example('dsh-ref transcript grep "retry\\s+limit" login-fix', GREP_INPUT))
+  addReadingOptions(grep)
+
+  const spill = program.command('spill').description('Look after the transcripts that prepare saved.')
+  add(spill, 'list', 'List saved transcripts, oldest first.', async () => (await import('./spill.ts')).list)
+    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
+    .option('--spill-dir <dir>', SPILL_DIR)
+  add(spill, 'prune', 'Remove old transcripts.', async () => (await import('./spill.ts')).prune)
+    .option('--older-than <age>', 'remove what was saved longer ago: 12h, 7d, 4w (needed)')
+    .option('-n, --dry-run', 'print what would be removed, and remove nothing')
+    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
+    .option('--spill-dir <dir>', SPILL_DIR)
+    .addHelpText('after', example('dsh-ref spill prune --older-than 7d', PRUNE_NOTES))
+
+  const check = add(
+    program,
+    'check [session...]',
+    'Verify logs completely.',
+    async () => (await import('./check.ts')).check,
+  )
+    .option('--all', 'check every session of the roots')
+    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
+    .addHelpText('after', CHECK_HELP)
+  addReadingOptions(check)
 
   // Commander's own help command shows the general help for a name it does not know, and looks one level deep.
   const help = program.command('help [command...]').description('Show the help of a command.')
@@ -147,6 +211,7 @@ function collect(value: string, values: string[] = []): string[] {
 function addReadingOptions(command: Command): void {
   command
     .optionsGroup('Reading logs:')
+    .option('--salvage', 'read the longest valid prefix of a corrupt log, and say so')
     .option('--allow-unknown-version', 'read a format version this build does not know by its shape')
     .option('--max-row-bytes <n>', 'refuse a longer row (default: 268435456)')
     .option('--max-log-bytes <n>', 'refuse a longer log, decompressed (default: 68719476736)')
@@ -164,11 +229,43 @@ dsh-session: URI, a mention, a path, "-" (a log on standard input), an id, or th
 beginning of one (6 characters or more). All or nothing: when one session cannot
 be read, nothing is printed.`
 
+const CHECK_HELP = `
+Examples:
+  dsh-ref check login-fix
+  dsh-ref check --all
+  dsh-ref check --all --format json | jq '.logs[] | select(.status != "ok")'
+
+Every row is parsed, every checksum, fold rule and message checked. One line a
+log, one line a finding. Exit status 4 when a log is corrupt, unsupported or
+unreadable, with --strict also when there is any issue.`
+
 const SURFACE_HELP = `
 Examples:
   dsh-ref surface login-fix
   dsh-ref surface ./session.jsonl | jq .nodes
   zstd -dc session.v4.jsonl.zstd | dsh-ref surface -`
+
+const SPILL_DIR = 'where full transcripts are saved, or "auto" (default: $DSH_REF_SPILL_DIR)'
+
+const TRANSCRIPT_HELP = `
+Examples:
+  dsh-ref transcript login-fix
+  dsh-ref transcript --format markdown --include-shadowed login-fix
+  dsh-ref transcript id:decode
+
+A session is named as for prepare --ref; "decode" and "grep" are subcommands.`
+
+const DECODE_INPUT = `
+Without a file, or with "-", the transcript is read from standard input.`
+
+const GREP_INPUT = `
+The pattern is a JavaScript regular expression; texts are searched whole, so that
+a match may cross lines. Output is message:role:line, after the source when there
+are several. A source is a saved transcript, a session (id: forces one) or "-",
+standard input, which is also read without any. Status 1 when nothing is found.`
+
+const PRUNE_NOTES = `
+Only files that dsh-ref itself named are removed. Their paths are printed.`
 
 const URI_INPUT = `
 Without arguments, or with "-", records are read from standard input. Arguments
@@ -265,10 +362,12 @@ async function main(argv: readonly string[]): Promise<number> {
   const errorFormat = errorFormatOf(argv)
   const text: CommanderText = { out: '', err: '' }
   let hasPrinted = () => false
+  let status = 0
   const program = buildProgram(text, async (body, command) => {
     const context = openContext(globalOptions(command), controller.signal)
     hasPrinted = () => context.print.hasPrinted
     await body(context, command.args, command.opts())
+    status = context.print.status
   })
 
   try {
@@ -282,7 +381,7 @@ async function main(argv: readonly string[]): Promise<number> {
         return USAGE_STATUS
       } else throw invalidConfig('No command given; see "dsh-ref --help"')
     }
-    return 0
+    return status
   } catch (error) {
     if (error instanceof OutputClosed) return 0
     const refusal = refusalOf(error, controller.signal, hasPrinted())

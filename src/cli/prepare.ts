@@ -6,6 +6,7 @@ import { type Prepared, prepare as prepareMessage } from '../pipeline.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { readingOptions, referenceOf, targetOf } from './sessions.ts'
+import { spillFor } from './spill.ts'
 
 /** Values of `--format`. */
 const FORMATS = ['text', 'snapshot', 'json', 'jsonl', 'chat'] as const
@@ -16,17 +17,20 @@ export const prepare: CommandBody = async (context, args, options) => {
     format = 'text',
     output,
     target: targetArgument,
+    spillDir,
     ...budget
   } = optionsOf(options, {
     format: oneOf(FORMATS),
     output: text(),
     target: text(),
+    spillDir: text(),
     maxReferenceBytes: integer({ min: 1 }),
     contextWindow: integer({ min: 1 }),
     referenceContextFraction: fraction(),
     maxReferences: integer({ min: 1, max: 3 }),
   })
   const reading = readingOptions(context, options)
+  const spill = await spillFor(spillDir, context)
   const refs = (options.ref as readonly string[] | undefined) ?? []
   const message = await messageOf(args, refs, context)
   const { target, issues: targetIssues } = await targetOf(targetArgument, context, reading)
@@ -37,6 +41,7 @@ export const prepare: CommandBody = async (context, args, options) => {
     message: message.text,
     target: target?.sessionId,
     references,
+    spill,
   })
   const issues = [...targetIssues, ...prepared.issues]
   context.print.refuseIfStrict(issues)
@@ -95,7 +100,7 @@ function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinal
     case 'snapshot':
       return snapshot === undefined ? '' : `${snapshot}\n`
     case 'json':
-      return `${JSON.stringify({ content: prepared.content, additionalContext: prepared.additionalContext })}\n`
+      return `${JSON.stringify({ content: prepared.content, additionalContext: prepared.additionalContext, ...degradedOf(prepared) })}\n`
     case 'jsonl':
       return [...own.map(() => ({ role: 'user', content: prepared.content })), ...prepared.additionalContext]
         .map((line) => `${JSON.stringify(line)}\n`)
@@ -105,4 +110,12 @@ function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinal
       return `${JSON.stringify(texts.map((content) => ({ role: 'user', content })))}\n`
     }
   }
+}
+
+/** Sources of which only a prefix could be read; absent when there is none, as in the service's own shape. */
+function degradedOf({ sources }: Prepared): { degraded?: readonly unknown[] } {
+  const degraded = sources.flatMap(({ data, degraded }) =>
+    degraded ? [{ sessionId: data.sessionId, ...degraded }] : [],
+  )
+  return degraded.length === 0 ? {} : { degraded }
 }

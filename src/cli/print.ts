@@ -76,6 +76,10 @@ export interface Print {
   issues(issues: readonly Issue[]): Promise<void>
   /** With `--strict`, refuses when there is any issue. To be called before the first `out`. */
   refuseIfStrict(issues: readonly Issue[]): void
+  /** Sets the exit status of a command that did its work and has to answer no, as grep without a match. */
+  answer(status: number): void
+  /** What `answer` was given; 0 without. */
+  readonly status: number
   /** Whether anything has gone to stdout. */
   readonly hasPrinted: boolean
 }
@@ -161,6 +165,7 @@ export function createPrint(to: {
 }): Print {
   const { stdout, stdoutIsTerminal, stderr, globals, signal } = to
   let hasPrinted = false
+  let status = 0
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(cancelled(signal.reason)), { once: true })
   })
@@ -208,6 +213,12 @@ export function createPrint(to: {
       throw readFailed(REASON_OF_ISSUE[first.kind], `With --strict nothing is printed: ${describeIssues(issues)}`, {
         issues,
       })
+    },
+    answer(answered) {
+      status = answered
+    },
+    get status() {
+      return status
     },
     get hasPrinted() {
       return hasPrinted

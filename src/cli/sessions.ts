@@ -4,13 +4,13 @@ import type { DecodeLimits } from '../decode/decode.ts'
 import { DshRefError, invalidConfig } from '../errors.ts'
 import { type LocateOptions, locate, locatePath, parseSessionArgument, sourceOf } from '../locate.ts'
 import type { ReferenceInput } from '../pipeline.ts'
-import { readSurface, type Surface, type SurfaceOptions } from '../surface.ts'
+import { readSurfaceOrPrefix, type SalvagedSurface, type SalvageOptions } from '../salvage.ts'
 import type { Issue } from '../types.ts'
 import { absolutePath, integer, optionsOf, resolveRoots } from './options.ts'
 import type { CommandContext, CommandOptions } from './print.ts'
 
 /** How a command reads logs: roots, limits, and what it does about unknown versions. */
-export type ReadingOptions = LocateOptions & { readonly limits: Partial<DecodeLimits> }
+export type ReadingOptions = LocateOptions & { readonly limits: Partial<DecodeLimits>; readonly salvage: boolean }
 
 /** The reading options common to commands that open logs. */
 export function readingOptions(context: CommandContext, options: CommandOptions): ReadingOptions {
@@ -22,6 +22,7 @@ export function readingOptions(context: CommandContext, options: CommandOptions)
   return {
     roots: resolveRoots(context).paths,
     allowUnknownVersion: options.allowUnknownVersion === true,
+    salvage: options.salvage === true,
     limits: {
       ...(maxRowBytes !== undefined && { maxRowBytes }),
       ...(maxLogBytes !== undefined && { maxLogBytes }),
@@ -46,25 +47,28 @@ export async function referenceOf(
 export async function surfaceOf(
   argument: string,
   context: CommandContext,
-  options: ReadingOptions & Pick<SurfaceOptions, 'throughSeq'>,
-): Promise<Surface> {
+  options: ReadingOptions & Pick<SalvageOptions, 'throughSeq'>,
+): Promise<SalvagedSurface> {
   const parsed = parseSessionArgument(argument, context.cwd)
   if (parsed.kind === 'stdin') return readStdin(context, options)
   const log = await locate(parsed, options)
-  const surface = await readSurface(sourceOf(log), options)
+  const surface = await readSurfaceOrPrefix(sourceOf(log), options)
   return { ...surface, issues: [...log.issues, ...surface.issues] }
 }
 
 async function readStdin(
   context: CommandContext,
-  options: ReadingOptions & Pick<SurfaceOptions, 'throughSeq'>,
-): Promise<Surface> {
+  options: ReadingOptions & Pick<SalvageOptions, 'throughSeq'>,
+): Promise<SalvagedSurface> {
   if (context.stdin.isTerminal) {
     throw invalidConfig(
       '"-" reads a session log from standard input, which is a terminal; pipe a log in or name a session',
     )
   }
-  return readSurface({ kind: 'bytes', name: '<stdin>', bytes: context.stdin.chunks(), encoding: 'raw' }, options)
+  return readSurfaceOrPrefix(
+    { kind: 'bytes', name: '<stdin>', bytes: context.stdin.chunks(), encoding: 'raw' },
+    options,
+  )
 }
 
 /** The session that receives, as far as it is known. */

@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type DshRefError, readFailed } from '../errors.ts'
-import type { LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
+import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
 import { IssueLog } from './issues.ts'
 import { currentData, currentType } from './legacy.ts'
 import { decodeMessage } from './message.ts'
@@ -28,6 +28,16 @@ interface Offence {
   readonly rule: 'malformed-row' | 'seq-gap'
   readonly expected: unknown
   readonly actual: unknown
+}
+
+/** What was accepted up to a place between two rows: all that a later reading from there must know. JSON. */
+export interface AcceptanceState {
+  readonly line: number
+  readonly expectedSeq: number
+  readonly lastTime: number | undefined
+  readonly hasOpenTurn: boolean
+  readonly inheritedMarkers: number
+  readonly issues: readonly Issue[]
 }
 
 const TURN_END = Buffer.from('"turn/end"')
@@ -55,6 +65,7 @@ export class RowAcceptance {
   readonly #head: RowHead
   readonly #known: ReadonlyMap<string, unknown>
   readonly #everyRow: boolean
+  readonly #untilSeq: number
   #offence: Offence | undefined
   #discardedRows = 0
   #isBlockUtf8 = true
@@ -63,7 +74,12 @@ export class RowAcceptance {
   #sharedContext: EventContext | undefined
   #inheritedMarkers = 0
 
-  constructor(header: SessionHeader, visitor: LogVisitor, store: RowStore, options: { everyRow: boolean }) {
+  constructor(
+    header: SessionHeader,
+    visitor: LogVisitor,
+    store: RowStore,
+    options: { everyRow: boolean; untilSeq: number },
+  ) {
     this.header = header
     this.#version = header.version
     this.#visitor = visitor
@@ -71,11 +87,34 @@ export class RowAcceptance {
     this.#head = new RowHead(header.version)
     this.#known = vocabularyOf(header.version)
     this.#everyRow = options.everyRow
+    this.#untilSeq = options.untilSeq
+  }
+
+  /** Whether every event the reader asked for was accepted; what follows is not looked at. */
+  get isDone(): boolean {
+    return this.expectedSeq > this.#untilSeq
   }
 
   /** Whether a row was met that is not part of the log. */
   get hasOffence(): boolean {
     return this.#offence !== undefined
+  }
+
+  /** The state between two rows; a bug to ask for after an offence, which cannot be resumed. */
+  save(): AcceptanceState {
+    const { line, expectedSeq, lastTime, hasOpenTurn } = this
+    const inheritedMarkers = this.#inheritedMarkers
+    return { line, expectedSeq, lastTime, hasOpenTurn, inheritedMarkers, issues: this.issues.list(undefined) }
+  }
+
+  /** Puts a new acceptance where an earlier one of the same log was. */
+  restore(state: AcceptanceState): void {
+    this.line = state.line
+    this.expectedSeq = state.expectedSeq
+    this.lastTime = state.lastTime
+    this.hasOpenTurn = state.hasOpenTurn
+    this.#inheritedMarkers = state.inheritedMarkers
+    for (const issue of state.issues) this.issues.add(issue)
   }
 
   /** Looks at a block of rows as a whole: nearly all are valid UTF-8, and one look at all of them costs next to nothing. */
@@ -85,6 +124,7 @@ export class RowAcceptance {
 
   /** Takes the next complete row. Throws `READ_FAILED`/`corrupt` when the log is refused. */
   row(bytes: Uint8Array, start: number, end: number, offset: number): void {
+    if (this.isDone) return
     this.line++
     if (!this.#isBlockUtf8) this.#row = bytes.subarray(start, end)
     if (this.#offence) {
@@ -194,8 +234,12 @@ export class RowAcceptance {
     if (isSurfaceType(current, this.#version)) {
       if (!this.#visitor.surface) return
       const handle = this.#store.keep(bytes, start, end, offset)
-      const { surfaceOp, sourceEventSeqs } = record
-      this.#visitor.surface(new StoredEvent(this.#context, seq, time, current, surfaceOp, sourceEventSeqs, handle))
+      const { surfaceOp, sourceEventSeqs, data } = record
+      const event = new StoredEvent(this.#context, seq, time, current, surfaceOp, sourceEventSeqs, handle)
+      // While the row is at hand nobody needs to parse it again; afterwards its objects would only fill the memory.
+      event.parsed = { type, data }
+      this.#visitor.surface(event)
+      event.parsed = undefined
       return
     }
     if (type === 'turn/start') this.hasOpenTurn = true
@@ -326,6 +370,8 @@ class StoredEvent implements SurfaceEvent {
   readonly type: SurfaceType
   readonly surfaceOp: unknown
   readonly sourceEventSeqs: unknown
+  /** The row as parsed, while it is at hand. */
+  parsed: { readonly type: string; readonly data: unknown } | undefined
   readonly #context: EventContext
   readonly #handle: number
   /** Id of the message an old rewrite takes over; kept, because what it replaced is soon forgotten. */
@@ -372,6 +418,20 @@ class StoredEvent implements SurfaceEvent {
   }
 
   #currentData(): unknown {
+    const { header } = this.#context
+    const { type, data } = this.parsed ?? this.#parsedAgain()
+    if (header.version !== 0) return data
+    return currentData(type, data, {
+      sessionId: header.id,
+      seq: this.seq,
+      replacedMessageId: () => {
+        this.#takenOverId ??= this.#replacedResult()?.message().id
+        return this.#takenOverId
+      },
+    })
+  }
+
+  #parsedAgain(): { type: string; data: unknown } {
     const { header, store } = this.#context
     const row = store.read(this.#handle)
     const record = parseRecord(row, 0, row.length, header.version)
@@ -387,15 +447,7 @@ class StoredEvent implements SurfaceEvent {
         seq: this.seq,
       })
     }
-    if (header.version !== 0) return record.data
-    return currentData(record.type, record.data, {
-      sessionId: header.id,
-      seq: this.seq,
-      replacedMessageId: () => {
-        this.#takenOverId ??= this.#replacedResult()?.message().id
-        return this.#takenOverId
-      },
-    })
+    return record
   }
 
   release(): void {

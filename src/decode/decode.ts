@@ -2,11 +2,11 @@
 // sections 7 and 8). One pass, bounded memory; nothing on disk is touched.
 
 import { isUtf8 } from 'node:buffer'
-import { constants } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { cancelled, DshRefError, readFailed, throwIfCancelled } from '../errors.ts'
 import type { Issue, ReadingMode, SessionHeader } from '../types.ts'
-import { type LogVisitor, RowAcceptance } from './acceptance.ts'
+import { type AcceptanceState, type LogVisitor, RowAcceptance } from './acceptance.ts'
 import { decodeHeader } from './header.ts'
 import { IssueLog } from './issues.ts'
 import { LineSplitter } from './lines.ts'
@@ -52,8 +52,28 @@ export interface DecodeOptions {
   readonly signal?: AbortSignal | undefined
   /** Parse every row, as `check` does; by default rows that cannot matter are read by their first and last bytes. */
   readonly everyRow?: boolean
+  /** Accept events through this seq only and end the log there, as if it had no more; for salvage. */
+  readonly untilSeq?: number
   /** zstd decoder; the default is the platform's own where it has one. */
   readonly decoder?: 'native' | 'javascript'
+  /**
+   * Go on where an earlier read of the same file ended; the visitor sees only what was added since. Refuses with
+   * `unreadable` when the bytes before that point are not the ones that were read. Files only.
+   */
+  readonly resumeFrom?: { readonly header: SessionHeader; readonly point: ResumePoint }
+}
+
+/** A place between two rows (raw) or frames (zstd) up to which everything was accepted, and what is known there. JSON. */
+export interface ResumePoint {
+  /** Byte of the file. */
+  readonly offset: number
+  /** The last bytes before it, base64. */
+  readonly tail: string
+  readonly plaintextBytes: number
+  readonly frames: number
+  readonly acceptance: AcceptanceState
+  /** Issues of the header; those of rows are in `acceptance`. */
+  readonly issues: readonly Issue[]
 }
 
 /** What is known about a log once it was read to its end. */
@@ -74,11 +94,15 @@ export interface LogFacts {
     readonly parsedRows: number
     readonly frames: number
   }
+  /** Where a later read can go on; absent when nothing was accepted whole, or the visitor takes no `mark`. */
+  readonly resumePoint?: ResumePoint
 }
 
 /** A visitor that says what it made of the log, while messages can still be read. */
 export interface LogReader<T> extends LogVisitor {
   finish(): T
+  /** Called at every place where a later read could go on; the last one becomes the `resumePoint`. */
+  mark?(): void
 }
 
 const READ_BYTES = 1024 * 1024
@@ -107,17 +131,23 @@ export async function decodeLog<T>(
   }
 }
 
-/** Bytes read at a time when only the header is wanted (FORMAT.md section 8). */
-const HEADER_PIECE_BYTES = 8192
+/** Bytes read at a time when only the header is wanted. No more, because Node takes small buffers from a pool. */
+const HEADER_PIECE_BYTES = 2048
 
-/** Reads the header of a log, and of a zstd log its first frame only. Throws as `decodeLog` does. */
+/**
+ * Reads the header of a log, and of a zstd log its first frame only. Throws as `decodeLog` does. File calls are
+ * synchronous, which lists thousands of logs in half the time; callers that loop let the event loop have its turn.
+ */
 export async function readLogHeader(
   source: Extract<LogSource, { kind: 'file' }>,
   options: Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> = {},
-): Promise<{ header: SessionHeader; issues: readonly Issue[] }> {
+): Promise<{ header: SessionHeader; issues: readonly Issue[]; bytesRead: number }> {
   const { path, encoding } = source
+  let descriptor: number | undefined
   try {
-    await using file = await openLog(path)
+    descriptor = openSync(path, READ_ONLY)
+    const stat = fstatSync(descriptor)
+    checkRegular(path, stat)
     const decoding = new LogDecoding(
       path,
       encoding,
@@ -127,17 +157,19 @@ export async function readLogHeader(
       () => new MemoryRowStore(),
     )
     const buffer = Buffer.allocUnsafe(HEADER_PIECE_BYTES)
-    for (let position = 0; position < file.size; ) {
-      const { bytesRead } = await file.handle.read(buffer, 0, HEADER_PIECE_BYTES, position)
+    for (let position = 0; position < stat.size; ) {
+      const bytesRead = readSync(descriptor, buffer, 0, HEADER_PIECE_BYTES, position)
       if (bytesRead === 0) throw changed(path)
       position += bytesRead
       const decoded = await decoding.pushHeader(buffer.subarray(0, bytesRead))
-      if (decoded) return decoded
+      if (decoded) return { ...decoded, bytesRead: position }
     }
     await decoding.end()
     throw new Error('A log without a header was read to its end')
   } catch (error) {
     throw named(error, path, options.signal)
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 
@@ -149,17 +181,20 @@ async function readFile<T>(
   const { path, encoding, mode = 'native' } = source
   await using file = await openLog(path)
   const { size } = file
+  const resumed = options.resumeFrom?.point
+  if (resumed && (await tailOf(file, resumed.offset)) !== resumed.tail) throw rewritten(path)
   const store = () => (encoding === 'raw' ? new FileRowStore(file.handle.fd, path) : new MemoryRowStore())
   const decoding = new LogDecoding(path, encoding, mode, visit, options, store)
-  // Two buffers: the next piece is read while this one is decoded.
-  const buffers = [Buffer.allocUnsafeSlow(READ_BYTES), Buffer.allocUnsafeSlow(READ_BYTES)] as const
-  const readPiece = async (index: number, position: number) => {
-    const buffer = buffers[index % 2] as Buffer
-    const { bytesRead } = await file.handle.read(buffer, 0, Math.min(READ_BYTES, size - position), position)
+  let position = resumed?.offset ?? 0
+  // Two buffers: the next piece is read while this one is decoded. No larger than the log, for there are many small ones.
+  const bufferBytes = Math.min(READ_BYTES, size - position)
+  const buffers: (Buffer | undefined)[] = [undefined, undefined]
+  const readPiece = async (index: number, from: number) => {
+    const buffer = (buffers[index % 2] ??= Buffer.allocUnsafeSlow(bufferBytes))
+    const { bytesRead } = await file.handle.read(buffer, 0, Math.min(bufferBytes, size - from), from)
     return buffer.subarray(0, bytesRead)
   }
-  let position = 0
-  let next = size > 0 ? readPiece(0, 0) : undefined
+  let next = size > position ? readPiece(0, position) : undefined
   for (let index = 1; next; index++) {
     const piece = await next
     throwIfCancelled(options.signal)
@@ -170,21 +205,53 @@ async function readFile<T>(
       await decoding.push(piece)
     } catch (error) {
       await next?.catch(() => undefined) // the refusal stands; the read under way only must not outlive the file
-      throw error
+      throw decoding.withReach(error)
+    }
+    if (decoding.isDone) {
+      await next
+      break
     }
   }
-  const outcome = await decoding.end()
+  const outcome = await decoding.endWithReach()
+  const { resumePoint } = outcome.facts
+  const tail = resumePoint && (await tailOf(file, resumePoint.offset))
   const after = await file.handle.stat()
   if (after.size < size) throw changed(path)
-  return outcome
+  if (!resumePoint || tail === undefined) return outcome
+  return { ...outcome, facts: { ...outcome.facts, resumePoint: { ...resumePoint, tail } } }
+}
+
+/** Bytes by which a place in a log is known again: the end of a row with its time, or of a frame with its checksum. */
+const TAIL_BYTES = 64
+
+async function tailOf(file: { handle: FileHandle }, offset: number): Promise<string> {
+  const start = Math.max(0, offset - TAIL_BYTES)
+  const { buffer, bytesRead } = await file.handle.read(Buffer.alloc(TAIL_BYTES), 0, offset - start, start)
+  return buffer.toString('base64', 0, bytesRead)
 }
 
 async function readBytes<T>(
   bytes: AsyncIterable<Uint8Array>,
   decoding: LogDecoding<T>,
 ): Promise<{ result: T; facts: LogFacts }> {
-  for await (const piece of bytes) await decoding.push(piece)
-  return decoding.end()
+  try {
+    for await (const piece of bytes) await decoding.push(piece)
+  } catch (error) {
+    throw decoding.withReach(error)
+  }
+  return decoding.endWithReach()
+}
+
+// Not blocking: opening a FIFO would wait for a writer that may never come.
+const READ_ONLY = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+
+function checkRegular(path: string, stat: Stats): void {
+  if (stat.isFile()) return
+  throw readFailed(
+    'unreadable',
+    `${path} is ${stat.isDirectory() ? 'a directory' : 'no regular file'}, not a session log`,
+    { file: path },
+  )
 }
 
 async function openLog(
@@ -192,22 +259,13 @@ async function openLog(
 ): Promise<{ handle: FileHandle; size: number; [Symbol.asyncDispose](): Promise<void> }> {
   let handle: FileHandle
   try {
-    // Not blocking: opening a FIFO would wait for a writer that may never come.
-    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+    handle = await open(path, READ_ONLY)
   } catch (cause) {
     throw unreadable(path, cause)
   }
   try {
     const stat = await handle.stat()
-    if (!stat.isFile()) {
-      throw readFailed(
-        'unreadable',
-        `${path} is ${stat.isDirectory() ? 'a directory' : 'no regular file'}, not a session log`,
-        {
-          file: path,
-        },
-      )
-    }
+    checkRegular(path, stat)
     return { handle, size: stat.size, [Symbol.asyncDispose]: () => handle.close() }
   } catch (error) {
     await handle.close()
@@ -218,6 +276,9 @@ async function openLog(
 /** Thrown inside a header-only read to leave the rest of a piece alone; never leaves this file. */
 const HEADER_IS_KNOWN = new Error('The header is known')
 
+/** Thrown when the last wanted event is verified, to leave the frames behind it alone; never leaves this file. */
+const LOG_IS_DONE = new Error('The wanted events are read')
+
 /** The decoding of one log: bytes in, events out. */
 class LogDecoding<T> {
   readonly #name: string
@@ -227,17 +288,20 @@ class LogDecoding<T> {
   readonly #options: DecodeOptions
   readonly #limits: DecodeLimits
   readonly #makeStore: () => RowStore
-  readonly #issues = new IssueLog()
+  readonly #issues: IssueLog
   readonly #lines: LineSplitter
+  readonly #resumed: ResumePoint | undefined
   #acceptance: RowAcceptance | undefined
   #reader: LogReader<T> | undefined
   #zstd: Awaited<ReturnType<typeof createReader>> | undefined
   #bytesRead = 0
   #plaintextBytes = 0
   #frames = 0
+  #verifiedEvents = 0
   /** How the plaintext stood where the last complete frame ended. */
   #atFrameEnd = { isInsideRow: false, hasOffence: false }
   #isHeaderOnly = false
+  #resumePoint: ResumePoint | undefined
   #blockStart = 0
   #blockEnd = 0
 
@@ -262,10 +326,46 @@ class LogDecoding<T> {
         row: (bytes, start, end, offset) => this.#row(bytes, start, end, offset),
       },
       this.#limits.maxRowBytes,
+      options.resumeFrom?.point.plaintextBytes,
+    )
+    this.#resumed = options.resumeFrom?.point
+    this.#issues = new IssueLog(this.#resumed?.issues)
+    if (options.resumeFrom) this.#resume(options.resumeFrom)
+  }
+
+  /** Whether the rest of the bytes need not be read: all wanted events are accepted and their frame is verified. */
+  get isDone(): boolean {
+    if (!this.#acceptance?.isDone) return false
+    return this.#encoding === 'raw' || this.#verifiedEvents === this.#acceptance.expectedSeq
+  }
+
+  /** Puts into a refusal how far the log could be read: the seq of the last event that stands firm. */
+  withReach(error: unknown): unknown {
+    const isCorrupt = error instanceof DshRefError && error.reason === 'corrupt'
+    if (!isCorrupt || !this.#acceptance) return error
+    const { seq, frame } = error.facts
+    const accepted = this.#acceptance.expectedSeq
+    const firm =
+      typeof seq === 'number' ? Math.min(seq, accepted) : frame === undefined ? accepted : this.#verifiedEvents
+    return new DshRefError(
+      error.code,
+      error.message,
+      { ...error.facts, throughSeq: firm === 0 ? null : firm - 1 },
+      { cause: error.cause },
     )
   }
 
+  /** Ends the log as `end` does; a refusal then says how far the log could be read. */
+  async endWithReach(): Promise<{ result: T; facts: LogFacts }> {
+    try {
+      return await this.end()
+    } catch (error) {
+      throw this.withReach(error)
+    }
+  }
+
   async push(piece: Uint8Array): Promise<void> {
+    if (this.isDone) return
     this.#bytesRead += piece.length
     if (this.#encoding === 'raw') {
       this.#plaintext(piece)
@@ -274,10 +374,15 @@ class LogDecoding<T> {
     this.#zstd ??= await createReader({
       ...(this.#options.decoder && { decoder: this.#options.decoder }),
       maxWindowBytes: this.#limits.maxWindowBytes,
-      onBytes: (chunk, frame) => this.#frameBytes(chunk, frame),
-      onFrameEnd: (frame) => this.#frameEnd(frame),
+      onBytes: (chunk, frame) => this.#frameBytes(chunk, frame + (this.#resumed?.frames ?? 0)),
+      onFrameEnd: (frame, end) =>
+        this.#frameEnd(frame + (this.#resumed?.frames ?? 0), end + (this.#resumed?.offset ?? 0)),
     })
-    await this.#zstd.push(piece)
+    try {
+      await this.#zstd.push(piece)
+    } catch (error) {
+      if (error !== LOG_IS_DONE) throw error
+    }
     throwIfCancelled(this.#options.signal)
   }
 
@@ -295,11 +400,11 @@ class LogDecoding<T> {
   }
 
   async end(): Promise<{ result: T; facts: LogFacts }> {
-    if (this.#bytesRead === 0)
+    if (this.#bytesRead === 0 && !this.#resumed)
       throw readFailed('corrupt', 'The file is empty, so this is no session log', { rule: 'header' })
     let isTornFrame = false
     if (this.#encoding === 'zstd') {
-      const ending = await this.#zstd?.end()
+      const ending = this.isDone ? undefined : await this.#zstd?.end()
       isTornFrame = ending?.torn ?? false
       if (this.#frames === 0) {
         throw readFailed('corrupt', 'The first frame is cut off, so there is no header', { rule: 'header', frame: 1 })
@@ -314,7 +419,8 @@ class LogDecoding<T> {
         line: 1,
       })
     }
-    const isTorn = isTornFrame || this.#lines.pendingBytes > 0
+    if (this.#encoding === 'raw') this.#mark(this.#lines.completeBytes)
+    const isTorn = isTornFrame || (this.#lines.pendingBytes > 0 && !acceptance.isDone)
     if (isTorn) {
       this.#issues.add({
         kind: 'torn-tail',
@@ -338,6 +444,7 @@ class LogDecoding<T> {
         isTorn,
         issues: [...this.#issues.list(this.#name), ...acceptance.issues.list(this.#name)],
         work: { bytesRead: this.#bytesRead, rows: line, parsedRows, frames: this.#frames },
+        ...(this.#resumePoint && { resumePoint: this.#resumePoint }),
       },
     }
   }
@@ -361,12 +468,37 @@ class LogDecoding<T> {
     if (frame === 1 && isCrowded) throw crowdedHeaderFrame()
   }
 
-  #frameEnd(frame: number): void {
+  #frameEnd(frame: number, end: number): void {
     this.#frames = frame
     const isInsideRow = this.#lines.pendingBytes > 0
     if (frame === 1 && (!this.#acceptance || isInsideRow)) throw crowdedHeaderFrame()
     if (this.#isHeaderOnly) throw HEADER_IS_KNOWN
+    this.#verifiedEvents = this.#acceptance?.expectedSeq ?? 0
     this.#atFrameEnd = { isInsideRow, hasOffence: this.#acceptance?.hasOffence ?? false }
+    if (!isInsideRow) this.#mark(end)
+    if (this.isDone) throw LOG_IS_DONE
+  }
+
+  /** Notes that a later read could go on at this byte of the file. */
+  #mark(offset: number): void {
+    if (!this.#reader?.mark || !this.#acceptance || this.#acceptance.hasOffence) return
+    this.#resumePoint = {
+      offset,
+      tail: '',
+      plaintextBytes: this.#lines.completeBytes,
+      frames: this.#frames,
+      acceptance: this.#acceptance.save(),
+      issues: this.#issues.list(undefined),
+    }
+    this.#reader.mark()
+  }
+
+  #resume({ header, point }: NonNullable<DecodeOptions['resumeFrom']>): void {
+    this.#plaintextBytes = point.plaintextBytes
+    this.#frames = point.frames
+    this.#accept(header)
+    this.#acceptance?.restore(point.acceptance)
+    this.#verifiedEvents = point.acceptance.expectedSeq
   }
 
   /** Section 7.3, rule 4: what complete frames hold must be rows, and for a native reading accepted rows. */
@@ -404,14 +536,18 @@ class LogDecoding<T> {
     if (!isUtf8(bytes.subarray(start, end))) {
       this.#issues.add({ kind: 'invalid-utf8', message: 'The header holds invalid UTF-8, read as U+FFFD', line: 1 })
     }
-    const reader = this.#visit(header)
-    this.#reader = reader
-    this.#acceptance = new RowAcceptance(header, reader, this.#makeStore(), {
-      everyRow: this.#options.everyRow ?? false,
-    })
     // The block was announced before anybody could look at it.
-    this.#acceptance.block(bytes, this.#blockStart, this.#blockEnd)
+    this.#accept(header).block(bytes, this.#blockStart, this.#blockEnd)
     if (this.#isHeaderOnly && this.#encoding === 'raw') throw HEADER_IS_KNOWN
+  }
+
+  #accept(header: SessionHeader): RowAcceptance {
+    this.#reader = this.#visit(header)
+    this.#acceptance = new RowAcceptance(header, this.#reader, this.#makeStore(), {
+      everyRow: this.#options.everyRow ?? false,
+      untilSeq: this.#options.untilSeq ?? Number.POSITIVE_INFINITY,
+    })
+    return this.#acceptance
   }
 }
 
@@ -431,6 +567,13 @@ function changed(path: string): DshRefError {
   return readFailed('unreadable', `${path} became shorter while it was read; try again`, {
     file: path,
     rule: 'changed-while-reading',
+  })
+}
+
+function rewritten(path: string): DshRefError {
+  return readFailed('unreadable', `${path} has other contents than when it was read before`, {
+    file: path,
+    rule: 'resume',
   })
 }
 

@@ -6,6 +6,10 @@ import type { Issue } from '../types.ts'
 export class IssueLog {
   readonly #byKey = new Map<string, Issue>()
 
+  constructor(issues: readonly Issue[] = []) {
+    for (const issue of issues) this.add(issue)
+  }
+
   /** Adds an issue, or counts it when the same was met before. */
   add(issue: Issue): void {
     const key = `${issue.kind} ${issue.message}`

@@ -22,7 +22,8 @@ const WrappedResult = z
       z.looseObject({
         type: z.literal('tool-result'),
         toolCallId: z.string(),
-        content: z.array(Block),
+        // What a tool answered is never projected, so its blocks may be anything.
+        content: z.array(z.unknown()),
       }),
     ]),
   })
@@ -98,15 +99,18 @@ function isCheckpoint(source: Message['source']): boolean {
   return source.kind === 'compact-checkpoint' || (source.kind === 'plugin' && source.plugin === 'compact')
 }
 
-function textOf(content: Message['content']): string {
+function textOf(content: readonly unknown[]): string {
   const texts: string[] = []
-  for (const { type, text } of content) if (type === 'text' && typeof text === 'string') texts.push(text)
+  for (const block of content) {
+    const { type, text } = (block ?? {}) as { type?: unknown; text?: unknown }
+    if (type === 'text' && typeof text === 'string') texts.push(text)
+  }
   return texts.join('\n')
 }
 
-function resultContent(message: Message): Message['content'] {
+function resultContent(message: Message): readonly unknown[] {
   if (message.role === 'tool') return message.content
-  return (message.content[0] as { content: Message['content'] }).content
+  return (message.content[0] as { content: readonly unknown[] }).content
 }
 
 function checkToolError(seq: number, error: unknown, message: Message): void {

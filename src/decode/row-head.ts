@@ -51,20 +51,12 @@ export class RowHead {
   sourcesStart = -1
   sourcesEnd = -1
 
-  readonly #byHash = new Map<number, KnownRow>()
+  readonly #byHash: ReadonlyMap<number, KnownRow>
   /** Rows come in runs of one type: what the last row was is tried first. */
   #known: KnownRow
 
   constructor(formatVersion: number) {
-    for (const [type, kind] of vocabularyOf(formatVersion)) {
-      this.#add({ type, kind, prefix: bytesOf(`{"type":${JSON.stringify(type)},"seq":`), payload: undefined })
-    }
-    if (hasPackedRows(formatVersion)) {
-      for (const [type, payload] of Object.entries(PACKED_PAYLOAD)) {
-        const prefix = bytesOf(`{"type":"${type}","seq0":`)
-        this.#add({ type, kind: 'packed', prefix, payload: bytesOf(`"${payload}":[`) })
-      }
-    }
+    this.#byHash = knownRowsOf(formatVersion)
     this.#known = this.#byHash.values().next().value as KnownRow
   }
 
@@ -92,12 +84,6 @@ export class RowHead {
     if (known.kind === 'parse') return false
     if (bytes[at] !== BRACE_OPEN || bytes[end - 1] !== BRACE_CLOSE) return false
     return known.kind === 'surface' ? this.#readAppendTail(bytes, at, end) : isPlainTail(bytes, at, end)
-  }
-
-  #add(known: KnownRow): void {
-    const hash = hashType(known.prefix, 9, known.prefix.length)
-    if (this.#byHash.has(hash)) throw new Error(`Two row types share the hash of ${known.type}`)
-    this.#byHash.set(hash, known)
   }
 
   #lookUp(bytes: Uint8Array, start: number, end: number): KnownRow | undefined {
@@ -205,6 +191,32 @@ export class RowHead {
     this.time += before
     return at
   }
+}
+
+/** By vocabulary, which is one map for each version; made once, for a list opens thousands of logs. */
+const knownRows = new WeakMap<ReadonlyMap<string, RowKind>, ReadonlyMap<number, KnownRow>>()
+
+/** The rows a version knows, by the hash of their type. */
+function knownRowsOf(formatVersion: number): ReadonlyMap<number, KnownRow> {
+  const vocabulary = vocabularyOf(formatVersion)
+  const made = knownRows.get(vocabulary)
+  if (made) return made
+  const byHash = new Map<number, KnownRow>()
+  const add = (known: KnownRow) => {
+    const hash = hashType(known.prefix, 9, known.prefix.length)
+    if (byHash.has(hash)) throw new Error(`Two row types share the hash of ${known.type}`)
+    byHash.set(hash, known)
+  }
+  for (const [type, kind] of vocabulary) {
+    add({ type, kind, prefix: bytesOf(`{"type":${JSON.stringify(type)},"seq":`), payload: undefined })
+  }
+  if (hasPackedRows(formatVersion)) {
+    for (const [type, payload] of Object.entries(PACKED_PAYLOAD)) {
+      add({ type, kind: 'packed', prefix: bytesOf(`{"type":"${type}","seq0":`), payload: bytesOf(`"${payload}":[`) })
+    }
+  }
+  knownRows.set(vocabulary, byHash)
+  return byHash
 }
 
 const PACKED_HEAD = [bytesOf('{"turn":'), bytesOf(',"step":'), bytesOf(',"index":')]

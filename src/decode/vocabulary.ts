@@ -1,6 +1,6 @@
 // The event types each format version knows (FORMAT.md section 3.6) and what a reader must do with a row of each.
 
-import type { SurfaceType } from '../types.ts'
+import { NEWEST_FORMAT_VERSION, type SurfaceType } from '../types.ts'
 
 /** What a row of a known type asks of the reader. */
 export type RowKind =
@@ -103,8 +103,18 @@ export function hasPackedRows(formatVersion: number): boolean {
   return formatVersion < 2 || formatVersion > 4
 }
 
-/** Every type the version knows, with what its rows ask of the reader. */
+/** Made once: a list opens thousands of logs. Versions this build does not know all have the same. */
+const vocabularies = new Map<number, ReadonlyMap<string, RowKind>>()
+
+/** Every type the version knows, with what its rows ask of the reader. The same version gives the same map. */
 export function vocabularyOf(formatVersion: number): ReadonlyMap<string, RowKind> {
+  const version = Math.min(formatVersion, NEWEST_FORMAT_VERSION + 1)
+  const vocabulary = vocabularies.get(version) ?? makeVocabulary(version)
+  vocabularies.set(version, vocabulary)
+  return vocabulary
+}
+
+function makeVocabulary(formatVersion: number): ReadonlyMap<string, RowKind> {
   const kinds = new Map<string, RowKind>()
   for (const type of LOG_ONLY) kinds.set(type, 'skip')
   for (const type of NEEDED) kinds.set(type, 'parse')

@@ -31,8 +31,11 @@ export interface ZstdReaderOptions {
    * frame only once `onFrameEnd` was called for it.
    */
   onBytes(chunk: Uint8Array, frame: number, torn: boolean): void
-  /** Says that a frame (1-based) was complete and verified, and all its bytes were delivered. */
-  onFrameEnd(frame: number): void
+  /**
+   * Says that a frame (1-based) was complete and verified, and all its bytes were delivered; `end` is the offset behind
+   * it from the first byte pushed.
+   */
+  onFrameEnd(frame: number, end: number): void
 }
 
 /** A reader of one log. What it throws once, it throws again: there is no way on after a refusal. */
@@ -258,7 +261,7 @@ class FrameReader implements ZstdReader {
         this.#deliver(chunk, header.frame, false)
       }
     }
-    this.#options.onFrameEnd(header.frame)
+    this.#options.onFrameEnd(header.frame, header.offset + this.#scanner.frameBytes)
   }
 
   /** Delivers what is whole of the torn frame: its complete blocks, and the start of a raw block. */

@@ -14,10 +14,29 @@ const OMISSIONS_HEADING = '## Reference omissions'
 const OMISSIONS_LINE =
   'Parts of these sessions were left out to keep the snapshot within its byte budget; a saved full snapshot is just as untrusted.'
 
-/** The text of the message: heading, warning, tagged JSON array, and the omissions when there are any. */
-export function renderSnapshot(data: readonly SnapshotData[], omissions: readonly Omission[]): string {
+/** A source of which only a prefix could be read. */
+export interface DegradedSource {
+  readonly label: string
+  readonly throughSeq: number | null
+}
+
+/**
+ * The text of the message: heading, warning, tagged JSON array, the omissions when there are any, and a sentence for every
+ * source of which only a prefix could be read.
+ */
+export function renderSnapshot(
+  data: readonly SnapshotData[],
+  omissions: readonly Omission[],
+  degraded: readonly DegradedSource[] = [],
+): string {
   const json = `[${data.map(tagSafeJson).join(',')}]`
-  const snapshot = `${HEADING}\n\n${WARNING}\n\n<referenced-sessions>\n${json}\n</referenced-sessions>`
-  if (omissions.length === 0) return snapshot
-  return `${snapshot}\n\n${OMISSIONS_HEADING}\n\n${OMISSIONS_LINE}\n\n${tagSafeJson(omissions)}`
+  const parts = [HEADING, WARNING, `<referenced-sessions>\n${json}\n</referenced-sessions>`]
+  if (omissions.length > 0) parts.push(OMISSIONS_HEADING, OMISSIONS_LINE, tagSafeJson(omissions))
+  for (const source of degraded) parts.push(degradedSentence(source))
+  return parts.join('\n\n')
+}
+
+function degradedSentence({ label, throughSeq }: DegradedSource): string {
+  const reach = throughSeq === null ? 'nothing behind its header' : `only its events through seq ${throughSeq}`
+  return `The log of session ${tagSafeJson(label.toWellFormed())} is damaged; ${reach} could be read.`
 }

@@ -26,7 +26,13 @@ async function run({ input }: Case): Promise<Prepared | DshRefError> {
   try {
     for (const log of input.sources) home.write(log)
     const message = (input.content ?? [{ type: 'text', text: 'go' }]).map((block) => block.text).join('')
-    return await prepare({ message, target: input.target.id, references: input.references, roots: [home.root], ...input.config })
+    return await prepare({
+      message,
+      target: input.target.id,
+      references: input.references,
+      roots: [home.root],
+      ...input.config,
+    })
   } catch (error) {
     if (error instanceof DshRefError) return error
     throw error
@@ -59,7 +65,9 @@ describe.skipIf(!CONFORMANCE)('the prepare cases (skipped when ../shared/conform
     if (name === 'ref-unknown-event') {
       // The service refuses a required event type it does not know; dsh-ref reads it and says so (DESIGN.md, "How strict").
       expect(expected.error).toBe('SESSION_REFERENCE_READ_FAILED')
-      expect(outcome instanceof DshRefError ? outcome : outcome.issues.map((issue) => issue.kind)).toEqual(['unknown-event-type'])
+      expect(outcome instanceof DshRefError ? outcome : outcome.issues.map((issue) => issue.kind)).toEqual([
+        'unknown-event-type',
+      ])
     } else if (expected.error !== undefined) {
       // `null` stands for a configuration the service does not start with.
       const code = expected.error ?? 'SESSION_REFERENCE_INVALID_CONFIG'

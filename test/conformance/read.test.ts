@@ -41,25 +41,31 @@ function casesOf(file: string): Case[] {
 
 describe.skipIf(!CONFORMANCE)('the conformance cases (skipped when ../shared/conformance is not there)', () => {
   const foldCases = casesOf('fold.json')
-  it.each(foldCases.map((c) => [c.name, c] as const))('fold %s as the service does', async (_name, { input, expected }) => {
-    const surface = await read(input.log)
-    if (expected.refused) return expect(surface).toBeUndefined()
-    expect({ nodes: surface?.nodes, replacements: surface?.replacements }).toEqual(expected)
-  })
+  it.each(foldCases.map((c) => [c.name, c] as const))(
+    'fold %s as the service does',
+    async (_name, { input, expected }) => {
+      const surface = await read(input.log)
+      if (expected.refused) return expect(surface).toBeUndefined()
+      expect({ nodes: surface?.nodes, replacements: surface?.replacements }).toEqual(expected)
+    },
+  )
 
   const readCases = casesOf('read.json')
-  it.each(readCases.map((c) => [c.name, c] as const))('read %s as the service does', async (_name, { input, expected }) => {
-    const surface = await read(input.log)
-    if (expected.refused) return expect(surface).toBeUndefined()
-    expect(surface?.nodes).toEqual(expected.surfaceSeqs)
-    expect(surface?.capturedThroughSeq).toEqual(expected.capturedThroughSeq)
-    if (expected.title !== undefined) expect(surface?.title ?? null).toEqual(expected.title)
-    if (expected.conversation) {
-      const { messages } = project(surface?.messages ?? [])
-      expect(messages.map(({ role, text }) => ({ role, text }))).toEqual(expected.conversation)
-    }
-    if (expected.acceptedWithIssue) expect(surface?.issues).not.toEqual([])
-  })
+  it.each(readCases.map((c) => [c.name, c] as const))(
+    'read %s as the service does',
+    async (_name, { input, expected }) => {
+      const surface = await read(input.log)
+      if (expected.refused) return expect(surface).toBeUndefined()
+      expect(surface?.nodes).toEqual(expected.surfaceSeqs)
+      expect(surface?.capturedThroughSeq).toEqual(expected.capturedThroughSeq)
+      if (expected.title !== undefined) expect(surface?.title ?? null).toEqual(expected.title)
+      if (expected.conversation) {
+        const { messages } = project(surface?.messages ?? [])
+        expect(messages.map(({ role, text }) => ({ role, text }))).toEqual(expected.conversation)
+      }
+      if (expected.acceptedWithIssue) expect(surface?.issues).not.toEqual([])
+    },
+  )
 
   it('ran every case', () => {
     process.stderr.write(`conformance: ${foldCases.length} fold cases, ${readCases.length} read cases\n`)

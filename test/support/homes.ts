@@ -9,7 +9,10 @@ import { projectSegment, sessionSegment } from '../../src/paths.ts'
 export interface Home {
   readonly root: string
   /** Writes a log where its header leads; returns the path. */
-  write(log: string | Uint8Array, options?: { suffix?: string; project?: string; session?: string; name?: string }): string
+  write(
+    log: string | Uint8Array,
+    options?: { suffix?: string; project?: string; session?: string; name?: string },
+  ): string
   remove(): void
 }
 

@@ -85,6 +85,8 @@ async function replace(aside: string): Promise<void> {
 // Under `npm test` the variables of the outer npm would send the inner one to the project's own node_modules.
 function environment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_(?:config_(?:local_)?prefix|package_|lifecycle_)/i.test(name)),
+    Object.entries(process.env).filter(
+      ([name]) => !/^npm_(?:config_(?:local_)?prefix|package_|lifecycle_)/i.test(name),
+    ),
   )
 }

@@ -2,6 +2,7 @@
 // compressed by a newer Node.
 
 import { spawn } from 'node:child_process'
+import { buffer } from 'node:stream/consumers'
 import xxhash from 'xxhash-wasm'
 import { newerNode, whyNoNewerNode } from './newer-node.ts'
 
@@ -50,7 +51,8 @@ export function rleBlock(byte: number, count: number): Block {
 export function rawBlocks(content: Uint8Array | string, blockBytes = 128 * 1024): Block[] {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const blocks: Block[] = []
-  for (let at = 0; at < bytes.length || at === 0; at += blockBytes) blocks.push(rawBlock(bytes.subarray(at, at + blockBytes)))
+  for (let at = 0; at < bytes.length || at === 0; at += blockBytes)
+    blocks.push(rawBlock(bytes.subarray(at, at + blockBytes)))
   return blocks
 }
 
@@ -114,27 +116,29 @@ for (let at = 0; at < input.length; ) {
 `
 
 /**
- * Compresses each buffer into one frame with checksum. `streamed` frames look like those DSH writes; the others declare
+ * Compresses each content into one frame with checksum. `streamed` frames look like those DSH writes; the others declare
  * their content size. Throws when there is no newer Node.
  */
 export async function compressWithNewerNode(
-  buffers: readonly Buffer[],
+  contents: readonly Buffer[],
   shape: 'streamed' | 'sized' = 'streamed',
 ): Promise<Buffer[]> {
   const node = await newerNode()
   if (!node) throw new Error(await whyNoNewerNode())
-  const child = spawn(node, ['--input-type=module', '--eval', COMPRESSOR, shape], { stdio: ['pipe', 'pipe', 'inherit'] })
-  for (const buffer of buffers) {
-    child.stdin.write(littleEndian(buffer.length, 4))
-    child.stdin.write(buffer)
+  const child = spawn(node, ['--input-type=module', '--eval', COMPRESSOR, shape], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  for (const content of contents) {
+    child.stdin.write(littleEndian(content.length, 4))
+    child.stdin.write(content)
   }
   child.stdin.end()
-  const output = Buffer.concat(await Array.fromAsync(child.stdout))
+  const output = await buffer(child.stdout)
   const frames: Buffer[] = []
   for (let at = 0; at < output.length; ) {
     const length = output.readUInt32LE(at)
     frames.push(output.subarray(at + 4, (at += 4 + length)))
   }
-  if (frames.length !== buffers.length) throw new Error('The newer Node did not compress all buffers')
+  if (frames.length !== contents.length) throw new Error('The newer Node did not compress everything')
   return frames
 }

@@ -1,0 +1,610 @@
+// Lists the sessions of the roots (DESIGN.md section 3, "Candidates"): scans directories, reads headers, filters, ranks,
+// and reads whole logs only where a title, an update time or the health is asked for. Looks become strings in
+// render/candidates.ts; what was read before is remembered by title-index.ts.
+
+import { type BigIntStats, lstatSync, type Stats, statSync } from 'node:fs'
+import { basename, dirname, resolve, sep } from 'node:path'
+import pLimit from 'p-limit'
+import { type DecodeOptions, readLogHeader, unreadable } from './decode/decode.ts'
+import { assertNever, DshRefError, invalidReference, readFailed, throwIfCancelled } from './errors.ts'
+import {
+  checkVersion,
+  generationIn,
+  issueOf,
+  makePause,
+  pathIssue,
+  requireRoots,
+  sessionDirectories,
+} from './locate.ts'
+import { type LogName, parseLogName } from './paths.ts'
+import { readTitle, type TitleReading } from './surface.ts'
+import { labelOf } from './title.ts'
+import {
+  directoryKeyOf,
+  hasGrown,
+  type IndexEntry,
+  indexEntry,
+  isSettled,
+  type LogBrief,
+  type LogReading,
+  logKeyOf,
+  type TitleIndex,
+} from './title-index.ts'
+import type { Issue, SessionHeader } from './types.ts'
+import { encodeSessionUri, formatMention } from './uri.ts'
+import { archivedSessionIds } from './workspace.ts'
+
+/**
+ * How a log stands: `torn`, its end is damaged and the rest is read; `corrupt` and `unsupported`, it is refused; `unread`,
+ * nobody has looked, or the system did not let us.
+ */
+export type Health = 'ok' | 'torn' | 'corrupt' | 'unsupported' | 'unread'
+
+/** A session that could be referred to. Keys up to `mention` are those of the reference service. */
+export interface Candidate {
+  readonly sessionId: string
+  /** The latest title, else the id. */
+  readonly label: string
+  readonly cwd?: string
+  /** Whether it worked in the directory of the target. */
+  readonly sameWorkspace: boolean
+  /** Epoch milliseconds; absent when the header cannot be read. */
+  readonly createdAt?: number
+  readonly mention: string
+  readonly uri: string
+  /** The log. */
+  readonly path: string
+  /** Absent when there is none, or nobody has looked. */
+  readonly title?: string
+  readonly formatVersion: number
+  readonly origin?: string
+  readonly parentSession?: string
+  /** Time of the newest stored event, epoch milliseconds. */
+  readonly updatedAt?: number
+  readonly sizeBytes: number
+  readonly health: Health
+  /** Present when the session is archived. */
+  readonly archived?: true
+  readonly issues: readonly Issue[]
+}
+
+/** Filters, order and depth of a list. */
+export interface ListOptions extends Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> {
+  /** Directories with session logs, in order. */
+  readonly roots: readonly string[]
+  /** The session that receives: left out, and its cwd ranks first. Its cwd is taken at the caller's word. */
+  readonly target?: { readonly sessionId: string; readonly cwd?: string } | undefined
+  /** Substring of id, cwd or title, whatever the case. */
+  readonly query?: string | undefined
+  /** Rows at most, from 1 on; default 50, `Infinity` for all. */
+  readonly limit?: number | undefined
+  /** Only sessions of this cwd; several spellings of one directory may be given. */
+  readonly cwds?: readonly string[] | undefined
+  /** Only sessions created then or later, epoch milliseconds. */
+  readonly since?: number | undefined
+  /** Only sessions created then or before, epoch milliseconds. */
+  readonly until?: number | undefined
+  readonly origin?: 'all' | 'main' | 'subagent' | undefined
+  readonly archived?: 'show' | 'hide' | 'only' | undefined
+  readonly formatVersion?: number | undefined
+  readonly health?: Health | undefined
+  /** Default: the ranking of the service, by workspace of the target and then by creation. */
+  readonly sort?: SortKey | undefined
+  /** `headers` reads no log whole unless a filter or the order needs it. Default: `titles`. */
+  readonly depth?: 'headers' | 'titles' | undefined
+  /** Rows for logs without a readable header too, last. Their issues are reported in any case. */
+  readonly includeUnreadable?: boolean | undefined
+  /** Default: none. */
+  readonly index?: TitleIndex | undefined
+  /** Told after each log that was read whole. */
+  readonly onProgress?: ((progress: ListProgress) => void) | undefined
+}
+
+/** Orders other than the ranking; times and sizes from the greatest down. */
+export type SortKey = 'created' | 'updated' | 'title' | 'size'
+
+/** How far the reading of logs has come. */
+export interface ListProgress {
+  readonly logsRead: number
+  /** Logs that may have to be read at most. */
+  readonly logs: number
+}
+
+/** A list, and what was met on the way. */
+export interface CandidateList {
+  readonly candidates: readonly Candidate[]
+  readonly issues: readonly Issue[]
+  /** Sessions there are, before filters and limit. */
+  readonly sessions: number
+  /** Work done, for tests and benchmarks; looking at directories and file states not counted. */
+  readonly work: { readonly filesOpened: number; readonly bytesRead: number }
+}
+
+/** Rows of a list when nothing else is said. */
+export const DEFAULT_LIST_LIMIT = 50
+
+/** Logs read at a time: two keep decoder and disk busy, the others hide a slow one. */
+const CONCURRENCY = 4
+
+/** Logs looked at before it is asked again whether there are enough rows. */
+const WINDOW = 64
+
+/**
+ * Lists the sessions of the roots. A log that cannot be read is an issue and never the end of the list. Throws
+ * `INVALID_REFERENCE` for a limit that is none, `READ_FAILED` when none of the roots can be read, `CANCELLED`.
+ *
+ * @example
+ * const { candidates } = await listCandidates({ roots: ['/home/me/.dsh/sessions'], query: 'login', limit: 10 })
+ */
+export async function listCandidates(options: ListOptions): Promise<CandidateList> {
+  const { limit = DEFAULT_LIST_LIMIT } = options
+  if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit >= 1)) {
+    throw invalidReference(`The limit is ${limit}; it takes a whole number from 1 on`, {
+      option: 'limit',
+      value: limit,
+    })
+  }
+  throwIfCancelled(options.signal)
+  requireRoots(options.roots)
+  const list = new Listing(options)
+  try {
+    return await list.make(limit)
+  } finally {
+    // What was learned so far is kept even when the rest was cancelled.
+    await list.saveIndex()
+  }
+}
+
+/** A session as found, and how much is known of it by now. */
+interface Session {
+  readonly directory: string
+  readonly path: string
+  readonly sizeBytes: number
+  readonly id: string
+  /** Absent when the header cannot be read. */
+  readonly brief: LogBrief | undefined
+  entry: IndexEntry
+  /** Why the log could not be read this time; the index keeps no such thing. */
+  failure: Issue | undefined
+  /** The other files that claim its id. */
+  duplicates: readonly Issue[]
+}
+
+class Listing {
+  readonly #options: ListOptions
+  readonly #index: TitleIndex | undefined
+  readonly #issues: Issue[] = []
+  /** Sessions whose own issues belong to the list: those shown, and those somebody had to look into. */
+  readonly #consulted = new Set<Session>()
+  readonly #limited = pLimit(CONCURRENCY)
+  readonly #pause = makePause()
+  readonly #work = { filesOpened: 0, bytesRead: 0 }
+  readonly #cwds: ReadonlySet<string>
+  #logsRead = 0
+  #logsToRead = 0
+
+  constructor(options: ListOptions) {
+    this.#options = options
+    this.#cwds = new Set(options.cwds?.map(withoutSlash))
+    // Limits and the reading of unknown versions change what a reading gives, so its memory is of no use then.
+    const isPlain = !options.allowUnknownVersion && Object.keys(options.limits ?? {}).length === 0
+    this.#index = isPlain ? options.index : undefined
+  }
+
+  async make(limit: number): Promise<CandidateList> {
+    const { target, includeUnreadable = false, depth } = this.#options
+    const roots = this.#options.roots.map((root) => resolve(root))
+    const archived = this.#archivedByRoot(roots)
+    const found = (await this.#scan(roots)).filter(({ id }) => id !== target?.sessionId)
+    const readable = this.#withoutDuplicates(found.filter(({ brief }) => brief))
+    const unreadable = includeUnreadable ? found.filter(({ brief }) => !brief) : []
+    const wanted = [...readable, ...unreadable].filter((session) => this.#passesFilters(session, archived))
+    const shown = await this.#select(await this.#ordered(wanted), limit)
+    if (depth !== 'headers') await this.#readAll(shown)
+    for (const session of shown) this.#consulted.add(session)
+    const own = [...this.#consulted].filter(({ brief }) => brief).flatMap(ownIssues)
+    return {
+      candidates: shown.map((session) => this.#candidate(session, archived)),
+      issues: [...this.#issues, ...own],
+      sessions: found.length,
+      work: this.#work,
+    }
+  }
+
+  async saveIndex(): Promise<void> {
+    await this.#index?.save()
+  }
+
+  // Scanning.
+
+  async #scan(roots: readonly string[]): Promise<Session[]> {
+    const sessions: Session[] = []
+    for (const directory of sessionDirectories(roots, this.#issues)) {
+      await this.#pause()
+      throwIfCancelled(this.#options.signal)
+      try {
+        const session = await this.#open(directory)
+        if (session) sessions.push(session)
+      } catch (error) {
+        this.#issues.push(issueOf(error, directory))
+      }
+    }
+    return sessions
+  }
+
+  #archivedByRoot(roots: readonly string[]): ArchivedByRoot {
+    const { archived = 'show' } = this.#options
+    const byRoot = new Map<string, ReadonlySet<string>>()
+    for (const root of roots) {
+      const { ids, issue } = archivedSessionIds(root)
+      if (ids.size > 0) byRoot.set(root, ids)
+      // Only a list that goes by it is any worse for a file that cannot be read.
+      if (issue && archived !== 'show') this.#issues.push(issue)
+    }
+    return byRoot
+  }
+
+  /** Opens the session of a directory as far as its header; `undefined` when there is no log in it. */
+  async #open(directory: string): Promise<Session | undefined> {
+    const known = this.#index?.get(directory)
+    const directoryStat = stateOf(directory)
+    const directoryKey = directoryKeyOf(directoryStat)
+    const isListed = known !== undefined && known.directoryKey === directoryKey
+    const generation = isListed ? undefined : generationIn(directory)
+    if (!isListed && !generation) return undefined
+    const path = generation?.path ?? directory + sep + known?.name
+    const stat = logState(path)
+    if (!stat) return undefined
+    const logKey = logKeyOf(stat)
+    let entry = known
+    if (!known || !isListed || known.logKey !== logKey) {
+      const place = { directoryKey: isSettled(directoryStat) ? directoryKey : '', name: basename(path), logKey }
+      entry = await this.#entry(path, stat, place, generation?.issues, known)
+      if (entry !== known && entry.refusal !== 'unreadable') this.#index?.set(directory, entry)
+    }
+    return this.#session(directory, path, Number(stat.size), entry as IndexEntry)
+  }
+
+  #session(directory: string, path: string, sizeBytes: number, entry: IndexEntry): Session {
+    const { brief } = entry
+    if (!brief) this.#issues.push(...entry.details.headerIssues)
+    const id = brief?.id ?? idOfSegment(basename(directory))
+    return { directory, path, sizeBytes, id, brief, entry, failure: undefined, duplicates: [] }
+  }
+
+  /** Makes the entry of a log that has changed, or whose directory was listed again and has these issues. */
+  async #entry(
+    path: string,
+    stat: BigIntStats,
+    place: Place,
+    directoryIssues: readonly Issue[] | undefined,
+    known: IndexEntry | undefined,
+  ): Promise<IndexEntry> {
+    const isSameName = known?.name === place.name
+    const knownIssues = known?.details.placeIssues ?? []
+    const ofDirectory = directoryIssues ?? knownIssues.filter(({ kind }) => kind !== 'path-mismatch')
+    if (known && isSameName && known.logKey === place.logKey) {
+      const placeIssues = [...ofDirectory, ...knownIssues.filter(({ kind }) => kind === 'path-mismatch')]
+      // A directory that has not settled would be listed next time all the same: nothing worth writing was learned.
+      if (place.directoryKey === '' && placeIssues.length === knownIssues.length) return known
+      const { brief, refusal, reading, details } = known
+      return indexEntry({ ...place, brief, refusal, reading, details: { ...details, placeIssues } })
+    }
+    const { header, refusal, headerIssues } = await this.#readHeader(path, stat)
+    const mismatch = header && pathIssue({ path, header })
+    const isGrown =
+      known !== undefined &&
+      isSameName &&
+      hasGrown(known.logKey, place.logKey) &&
+      JSON.stringify(known.details.header) === JSON.stringify(header)
+    const resume = isGrown ? known.details.resume : undefined
+    return indexEntry({
+      ...place,
+      brief: header && briefOf(header, mismatch !== undefined),
+      refusal,
+      reading: undefined,
+      details: {
+        ...(header && { header }),
+        placeIssues: [...ofDirectory, ...(mismatch ? [mismatch] : [])],
+        headerIssues,
+        ...(resume && { resume }),
+      },
+    })
+  }
+
+  async #readHeader(path: string, stat: BigIntStats): Promise<Opened> {
+    const { allowUnknownVersion = false } = this.#options
+    try {
+      return await this.#openHeader(path, stat, allowUnknownVersion)
+    } catch (error) {
+      const headerIssues = [issueOf(error, path)]
+      const refusal = refusalOf(error)
+      if (refusal !== 'unsupported') return { header: undefined, refusal, headerIssues }
+      // What cannot be read may still be listed: the header of an unknown version mostly says what it always said.
+      const opened = await this.#openHeader(path, stat, true).catch(() => undefined)
+      return { header: opened?.header, refusal, headerIssues }
+    }
+  }
+
+  async #openHeader(path: string, stat: BigIntStats, allowUnknownVersion: boolean): Promise<Opened> {
+    if (!stat.isFile()) {
+      throw readFailed('unreadable', `${path} is no regular file, so no session log`, { file: path })
+    }
+    const { encoding, version } = logNameOf(path)
+    this.#work.filesOpened++
+    const source = { kind: 'file', path, encoding } as const
+    const { header, issues, bytesRead } = await readLogHeader(source, { ...this.#options, allowUnknownVersion })
+    this.#work.bytesRead += bytesRead
+    checkVersion({ path, version }, header)
+    return { header, refusal: undefined, headerIssues: issues }
+  }
+
+  // Choosing.
+
+  /** One session for each id: the one that lies where DSH would look for it. The others are issues (FORMAT.md section 1.2). */
+  #withoutDuplicates(sessions: readonly Session[]): Session[] {
+    const byId = new Map<string, Session>()
+    const duplicates = new Map<string, Session[]>()
+    for (const session of sessions) {
+      const rival = byId.get(session.id)
+      if (!rival) {
+        byId.set(session.id, session)
+        continue
+      }
+      // The same file by two ways is no duplicate.
+      if (fileOf(rival) === fileOf(session)) continue
+      const isBetter = rival.brief?.isMisplaced === true && session.brief?.isMisplaced === false
+      if (isBetter) byId.set(session.id, session)
+      duplicates.set(session.id, [...(duplicates.get(session.id) ?? []), isBetter ? rival : session])
+    }
+    for (const [id, others] of duplicates) {
+      const session = byId.get(id) as Session
+      const message = `Another log has the same session id and is left out; ${session.path} is listed`
+      session.duplicates = others.map(({ path }) => ({ kind: 'duplicate-id', message, file: path, sessionId: id }))
+      this.#issues.push(...session.duplicates)
+    }
+    return [...byId.values()]
+  }
+
+  #passesFilters(session: Session, archived: ArchivedByRoot): boolean {
+    const options = this.#options
+    const { brief } = session
+    if (options.formatVersion !== undefined && formatVersionOf(session) !== options.formatVersion) return false
+    const wantsArchived = options.archived ?? 'show'
+    if (wantsArchived !== 'show' && isArchived(session, archived) !== (wantsArchived === 'only')) return false
+    // Of a log without a header nothing is known that these could go by.
+    if (options.cwds && !(brief?.cwd !== undefined && this.#cwds.has(withoutSlash(brief.cwd)))) return false
+    if (options.since !== undefined && !(brief && brief.createdAt >= options.since)) return false
+    if (options.until !== undefined && !(brief && brief.createdAt <= options.until)) return false
+    const origin = options.origin ?? 'all'
+    return origin === 'all' || (brief !== undefined && brief.isSubagent === (origin === 'subagent'))
+  }
+
+  async #ordered(sessions: Session[]): Promise<Session[]> {
+    const { sort, target } = this.#options
+    if (sort === 'updated' || sort === 'title') await this.#readAll(sessions)
+    return sessions.sort(comparator(sort, target))
+  }
+
+  /** The first sessions that match. Logs are read in the order of the list, and no more of them than it takes. */
+  async #select(sessions: readonly Session[], limit: number): Promise<Session[]> {
+    const { query = '', health } = this.#options
+    if (query === '' && health === undefined) return sessions.slice(0, limit)
+    const wanted = query.toLocaleLowerCase()
+    const hasText = (text: string | undefined) => text?.toLocaleLowerCase().includes(wanted) ?? false
+    const isNamed = ({ id, brief }: Session) => hasText(id) || hasText(brief?.cwd)
+    const needsReading = (session: Session) => health !== undefined || !isNamed(session)
+    this.#logsToRead = sessions.filter((session) => needsReading(session) && isUnread(session)).length
+    const shown: Session[] = []
+    for (let start = 0; start < sessions.length && shown.length < limit; start += WINDOW) {
+      const window = sessions.slice(start, start + WINDOW)
+      await this.#readAll(window.filter(needsReading))
+      for (const session of window) {
+        if (health !== undefined && healthOf(session) !== health) continue
+        if (isNamed(session) || hasText(session.entry.reading?.title)) shown.push(session)
+      }
+    }
+    return shown.slice(0, limit)
+  }
+
+  // Reading.
+
+  async #readAll(sessions: readonly Session[]): Promise<void> {
+    const unread = sessions.filter(isUnread)
+    this.#logsToRead = Math.max(this.#logsToRead, this.#logsRead + unread.length)
+    for (const session of sessions) this.#consulted.add(session)
+    await Promise.all(unread.map((session) => this.#limited(() => this.#read(session))))
+  }
+
+  /** Reads a log whole, or what was added to it. */
+  async #read(session: Session): Promise<void> {
+    const { directory, path, entry } = session
+    const { header, resume, placeIssues, headerIssues } = entry.details
+    const details = { ...(header && { header }), placeIssues, headerIssues }
+    this.#work.filesOpened++
+    try {
+      const source = { kind: 'file', path, encoding: logNameOf(path).encoding } as const
+      const read = await readTitle(source, this.#options, header && resume && { header, resume })
+      this.#work.bytesRead += read.work.bytesRead
+      const { issues: readingIssues, resume: point } = read
+      session.entry = indexEntry({
+        ...placeOf(entry),
+        reading: readingOf(read),
+        details: { ...details, readingIssues, ...(point && { resume: point }) },
+      })
+    } catch (error) {
+      const issue = issueOf(error, path)
+      const health = refusalOf(error)
+      if (health === 'unreadable') {
+        session.failure = issue
+        return
+      }
+      const reading = { health, title: undefined, updatedAt: undefined }
+      session.entry = indexEntry({ ...placeOf(entry), reading, details: { ...details, readingIssues: [issue] } })
+    } finally {
+      this.#logsRead++
+    }
+    this.#index?.set(directory, session.entry)
+    this.#options.onProgress?.({ logsRead: this.#logsRead, logs: this.#logsToRead })
+  }
+
+  #candidate(session: Session, archived: ArchivedByRoot): Candidate {
+    const { id, path, sizeBytes, brief, entry } = session
+    const { header } = entry.details
+    const { title, updatedAt } = entry.reading ?? {}
+    const label = labelOf(title, id)
+    const targetCwd = this.#options.target?.cwd
+    return {
+      sessionId: id,
+      label,
+      ...(brief?.cwd !== undefined && { cwd: brief.cwd }),
+      sameWorkspace: targetCwd !== undefined && brief?.cwd === targetCwd,
+      ...(brief && { createdAt: brief.createdAt }),
+      mention: formatMention({ sessionId: id, label }),
+      uri: encodeSessionUri(id),
+      path,
+      ...(title !== undefined && { title }),
+      formatVersion: formatVersionOf(session),
+      ...(header?.origin !== undefined && { origin: header.origin }),
+      ...(header?.parentSession !== undefined && { parentSession: header.parentSession }),
+      ...(updatedAt !== undefined && { updatedAt }),
+      sizeBytes,
+      health: healthOf(session),
+      ...(isArchived(session, archived) && { archived: true }),
+      issues: [...session.duplicates, ...ownIssues(session)],
+    }
+  }
+}
+
+type ArchivedByRoot = ReadonlyMap<string, ReadonlySet<string>>
+type Place = Pick<IndexEntry, 'directoryKey' | 'name' | 'logKey'>
+type Opened = Pick<IndexEntry, 'refusal'> & {
+  readonly header: SessionHeader | undefined
+  readonly headerIssues: readonly Issue[]
+}
+
+/** What the name of a log that was found by its name says. */
+function logNameOf(path: string): LogName {
+  return parseLogName(basename(path)) as LogName
+}
+
+function stateOf(directory: string): Stats {
+  try {
+    return statSync(directory)
+  } catch (cause) {
+    throw unreadable(directory, cause)
+  }
+}
+
+/** The state of a log; `undefined` when it has just been removed. Throws `READ_FAILED` for a link that leads nowhere. */
+function logState(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true })
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw unreadable(path, cause)
+  }
+  if (lstatSync(path, { throwIfNoEntry: false }))
+    throw readFailed('unreadable', `${path} is a link that leads nowhere`, { file: path })
+  return undefined
+}
+
+function refusalOf(error: unknown): 'corrupt' | 'unsupported' | 'unreadable' {
+  const reason = error instanceof DshRefError ? error.reason : undefined
+  return reason === 'corrupt' || reason === 'unsupported' ? reason : 'unreadable'
+}
+
+function readingOf({ title, updatedAt, isTorn, issues }: TitleReading): LogReading {
+  // Rows left out at the end are a damaged end as well.
+  const isDamaged = isTorn || issues.some(({ kind }) => kind === 'discarded-rows')
+  return { health: isDamaged ? 'torn' : 'ok', title, updatedAt }
+}
+
+/** An entry without its reading. Not a spread: the entries of the file compute their members. */
+function placeOf({ directoryKey, name, logKey, brief, refusal }: IndexEntry) {
+  return { directoryKey, name, logKey, brief, refusal }
+}
+
+function briefOf({ id, createdAt, cwd, origin, delegationDepth = 0 }: SessionHeader, isMisplaced: boolean): LogBrief {
+  return { id, createdAt, cwd, isSubagent: origin === 'subagent' || delegationDepth > 0, isMisplaced }
+}
+
+function formatVersionOf({ path }: Session): number {
+  return logNameOf(path).version
+}
+
+function isArchived({ id, directory }: Session, archived: ArchivedByRoot): boolean {
+  return archived.size > 0 && (archived.get(dirname(dirname(directory)))?.has(id) ?? false)
+}
+
+function isUnread({ entry, failure }: Session): boolean {
+  return !entry.refusal && !failure && !entry.reading
+}
+
+function healthOf({ entry: { reading, refusal }, failure }: Session): Health {
+  if (failure || refusal === 'unreadable') return 'unread'
+  return refusal ?? reading?.health ?? 'unread'
+}
+
+/** Issues of one log. */
+function ownIssues({ entry, failure }: Session): Issue[] {
+  if (!entry.hasIssues && !failure) return []
+  const { placeIssues, headerIssues, readingIssues } = entry.details
+  return [...placeIssues, ...(failure ? [failure] : (readingIssues ?? headerIssues))]
+}
+
+/** Device and inode of a log. */
+function fileOf({ entry }: Session): string {
+  return entry.logKey.split(':', 2).join(':')
+}
+
+function withoutSlash(cwd: string): string {
+  return cwd.length > 1 ? cwd.replace(/[/\\]+$/, '') : cwd
+}
+
+/** The id a session directory is named after (FORMAT.md section 1.2), for a log whose header does not tell. */
+function idOfSegment(segment: string): string {
+  return segment.replace(/~([0-9A-F]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+}
+
+type Comparator = (one: Session, other: Session) => number
+
+/** Orders sessions; equal ones by id, as the service does, and those without a header last. */
+function comparator(sort: SortKey | undefined, target: ListOptions['target']): Comparator {
+  const byKey = comparatorOf(sort, target)
+  return (one, other) =>
+    Number(!one.brief) - Number(!other.brief) || byKey(one, other) || one.id.localeCompare(other.id)
+}
+
+function comparatorOf(sort: SortKey | undefined, target: ListOptions['target']): Comparator {
+  const newestFirst: Comparator = (one, other) => createdAt(other) - createdAt(one)
+  switch (sort) {
+    case undefined:
+      // Without somebody who receives, no workspace is nearer than another.
+      if (!target) return newestFirst
+      return (one, other) =>
+        workspaceRank(one, target.cwd) - workspaceRank(other, target.cwd) || newestFirst(one, other)
+    case 'created':
+      return newestFirst
+    case 'updated':
+      return (one, other) => (other.entry.reading?.updatedAt ?? 0) - (one.entry.reading?.updatedAt ?? 0)
+    case 'title':
+      return (one, other) => labelOfSession(one).localeCompare(labelOfSession(other))
+    case 'size':
+      return (one, other) => other.sizeBytes - one.sizeBytes
+    default:
+      return assertNever(sort)
+  }
+}
+
+function workspaceRank({ brief }: Session, targetCwd: string | undefined): number {
+  if (brief?.cwd === undefined) return 1
+  return brief.cwd === targetCwd ? 0 : 2
+}
+
+function createdAt({ brief }: Session): number {
+  return brief?.createdAt ?? 0
+}
+
+function labelOfSession({ id, entry }: Session): string {
+  return labelOf(entry.reading?.title, id)
+}

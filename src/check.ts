@@ -1,0 +1,270 @@
+// Verifies one log completely: every row parsed, every checksum, every fold rule, every message read, the path held against
+// the header. Findings are data; nothing is repaired.
+
+import { basename, dirname } from 'node:path'
+import { type DecodeOptions, decodeLog, type LogFacts, type LogReader } from './decode/decode.ts'
+import { DshRefError } from './errors.ts'
+import { isViolation, SurfaceFold } from './fold.ts'
+import { type LocatedLog, type LocateOptions, locatePath, olderGenerations, pathIssue, sourceOf } from './locate.ts'
+import { parseLogName } from './paths.ts'
+import { foldRefusal } from './surface.ts'
+import { titleOf } from './title.ts'
+import type {
+  CheckedLog,
+  CheckStatus,
+  Finding,
+  Issue,
+  LogOnlyEvent,
+  SessionHeader,
+  Severity,
+  SurfaceEvent,
+  SurfaceMessage,
+} from './types.ts'
+
+/** Verifies the log at `path`, or all that can be said of it when it has no header. Throws `CANCELLED` only. */
+export async function checkPath(path: string, options: LocateOptions): Promise<CheckedLog> {
+  try {
+    return await checkLog(await locatePath(path, options), options)
+  } catch (error) {
+    return refusedLog(path, error)
+  }
+}
+
+/** Verifies a located log. */
+export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise<CheckedLog> {
+  const { path, header } = log
+  const findings: Finding[] = []
+  const add = (finding: Omit<Finding, 'file'>) => findings.push({ ...finding, file: path })
+  for (const issue of [...log.issues, ...pathIssues(log)]) add(findingOf(issue))
+  for (const generation of olderGenerations(path)) {
+    add({ severity: 'note', rule: 'older-generation', message: `An older generation lies beside it: ${generation}` })
+  }
+  let reader: CheckReader | undefined
+  let facts: LogFacts | undefined
+  try {
+    ;({ facts } = await decodeLog(
+      sourceOf(log),
+      (decoded) => {
+        reader = new CheckReader(decoded, add)
+        return reader
+      },
+      { ...options, everyRow: true },
+    ))
+    for (const issue of facts.issues) add(findingOf(issue))
+    if (facts.hasOpenTurn) add({ severity: 'note', rule: 'open-turn', message: 'The last turn has no end' })
+  } catch (error) {
+    add(refusalFinding(error))
+  }
+  checkHeaderText(header, add)
+  return {
+    path,
+    status: statusOf(findings),
+    sessionId: header.id,
+    formatVersion: header.version,
+    events: facts ? (facts.capturedThroughSeq ?? -1) + 1 : (reader?.events ?? 0),
+    rows: facts?.work.rows ?? 0,
+    frames: facts?.work.frames ?? 0,
+    findings: gathered(findings),
+  }
+}
+
+/** A log that was refused before its header was known. */
+export function refusedLog(path: string, error: unknown): CheckedLog {
+  const finding = { ...refusalFinding(error), file: path }
+  return {
+    path,
+    status: statusOf([finding]),
+    sessionId: null,
+    formatVersion: null,
+    events: 0,
+    rows: 0,
+    frames: 0,
+    findings: [finding],
+  }
+}
+
+/** Whether DSH would refuse the log although dsh-ref reads it. */
+export function isRefusedByDsh({ findings }: CheckedLog): boolean {
+  return findings.some(({ severity, rule }) => severity === 'refused-by-dsh' || REFUSED_BY_DSH.has(rule))
+}
+
+/** Issues DSH does not survive (FORMAT.md sections 2, 3.1, 7.5 and 9). */
+const REFUSED_BY_DSH: ReadonlySet<string> = new Set([
+  'unknown-event-type',
+  'extra-key',
+  'retired-key',
+  'header-field',
+  'envelope-field',
+  'message-id',
+  'seed-marker',
+  'path-mismatch',
+  'encoding-mismatch',
+  'unknown-version',
+])
+
+type Add = (finding: Omit<Finding, 'file'>) => void
+
+/** Folds and reads every message as it comes, the ones that are shadowed later included. */
+class CheckReader implements LogReader<void> {
+  events = 0
+  readonly #fold: SurfaceFold
+  readonly #header: SessionHeader
+  readonly #add: Add
+  #turn: number | undefined
+
+  constructor(header: SessionHeader, add: Add) {
+    this.#header = header
+    this.#fold = new SurfaceFold(header.version)
+    this.#add = add
+  }
+
+  surface(event: SurfaceEvent): void {
+    const message = event.message()
+    const plan = this.#fold.plan(event)
+    if (isViolation(plan)) throw foldRefusal(plan)
+    this.#fold.apply(plan)
+    this.events = event.seq + 1
+    this.#checkMessage(message, event)
+  }
+
+  logOnly(event: LogOnlyEvent): void {
+    const violation = this.#fold.checkLogOnly(event)
+    if (violation) throw foldRefusal(violation, event.isKnown ? 'corrupt' : 'unsupported')
+    this.events = event.seq + 1
+    const { seq, type } = event
+    if (type === 'request/header') this.#fold.noteRequestHeader(seq, () => event.data())
+    else if (type === 'turn/start') {
+      if (this.#turn !== undefined) this.#note('turn-brackets', 'A turn starts before the one before it ended', seq)
+      this.#turn = seq
+    } else if (type === 'turn/end') {
+      if (this.#turn === undefined) this.#note('turn-brackets', 'A turn ends that was not started', seq)
+      this.#turn = undefined
+    } else if (type === 'session/title') this.#checkTitle(event)
+    else if (type === 'image/offload') this.#checkOffload(event)
+    else if (this.#header.version >= 3 && type.startsWith('tool/code-dispatch')) {
+      this.#refusedByDsh('retired-event', `${type} has another name from version 3 on`, seq)
+    } else if (this.#header.version >= 2 && type === 'assistant/chunk') {
+      this.#refusedByDsh('retired-event', `${type} events end with version 1`, seq)
+    }
+  }
+
+  finish(): void {}
+
+  #checkMessage(message: SurfaceMessage, event: SurfaceEvent): void {
+    const { seq, text, sourceKind, type } = message
+    if (!text.isWellFormed()) this.#note('lone-surrogate', 'A message holds a lone surrogate, printed as U+FFFD', seq)
+    const { version } = this.#header
+    if (version === 4 && sourceKind.startsWith('plugin')) {
+      this.#refusedByDsh('retired-source', `A ${type} has a source of kind plugin, which version 4 retired`, seq)
+    }
+    if (type === 'assistant/message') this.#checkAssistant(event.data(), seq)
+    if (version === 4 && type === 'tool/result' && message.role !== 'tool') {
+      this.#refusedByDsh('retired-shape', 'A tool/result has the wrapper that version 4 retired', seq)
+    }
+  }
+
+  #checkAssistant(data: unknown, seq: number): void {
+    const { message, stream } = data as { message: { source: Record<string, unknown> }; stream?: unknown }
+    const { provider, model } = message.source
+    if (typeof provider !== 'string' || typeof model !== 'string') {
+      this.#refusedByDsh('message-source', 'An assistant/message does not name its provider and model', seq)
+    }
+    if (this.#header.version >= 2 && this.#header.version <= 4 && !Array.isArray(stream)) {
+      this.#refusedByDsh('message-stream', 'An assistant/message has no stream', seq)
+    }
+  }
+
+  #checkTitle(event: LogOnlyEvent): void {
+    const title = titleOf(event.data())
+    if (title === undefined) this.#refusedByDsh('title-shape', 'A session/title holds no title', event.seq)
+    else if (!title.isWellFormed())
+      this.#note('lone-surrogate', 'A title holds a lone surrogate, printed as U+FFFD', event.seq)
+  }
+
+  /** Offloaded images must stand on messages of the surface (FORMAT.md section 5); text is not touched either way. */
+  #checkOffload(event: LogOnlyEvent): void {
+    const data = event.data() as { targets?: unknown } | null
+    const targets = Array.isArray(data?.targets) ? data.targets : []
+    const missing = targets.find((target: unknown) => {
+      const seq = (target as { seq?: unknown } | null)?.seq
+      return typeof seq !== 'number' || !this.#fold.has(seq)
+    })
+    if (targets.length === 0 || missing !== undefined) {
+      this.#refusedByDsh(
+        'image-offload-target',
+        'An image/offload names a message that is not on the surface',
+        event.seq,
+      )
+    }
+  }
+
+  #note(rule: string, message: string, seq: number): void {
+    this.#add({ severity: 'note', rule, message, seq })
+  }
+
+  #refusedByDsh(rule: string, message: string, seq: number): void {
+    this.#add({ severity: 'refused-by-dsh', rule, message, seq })
+  }
+}
+
+function pathIssues(log: LocatedLog): readonly Issue[] {
+  // Only a log in a root has a place it must be in; a copy on somebody's desk has none.
+  const project = basename(dirname(dirname(log.path)))
+  const isInRoot = parseLogName(basename(log.path)) !== undefined && /^(?:--.*--|_no-cwd)$/.test(project)
+  const issue = isInRoot ? pathIssue(log) : undefined
+  return issue && !log.issues.some(({ kind }) => kind === issue.kind) ? [issue] : []
+}
+
+function checkHeaderText(header: SessionHeader, add: Add): void {
+  for (const field of ['id', 'cwd'] as const) {
+    if (header[field]?.isWellFormed() !== false) continue
+    add({ severity: 'note', rule: 'lone-surrogate', message: `The header's ${field} holds a lone surrogate`, line: 1 })
+  }
+}
+
+function findingOf({ kind, message, line, frame, seq, count }: Issue): Omit<Finding, 'file'> {
+  return {
+    severity: 'issue',
+    rule: kind,
+    message,
+    ...(line !== undefined && { line }),
+    ...(frame !== undefined && { frame }),
+    ...(seq !== undefined && { seq }),
+    ...(count !== undefined && { count }),
+  }
+}
+
+function refusalFinding(error: unknown): Omit<Finding, 'file'> {
+  if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+  const { reason } = error
+  const { rule, line, frame, seq, expected, actual } = error.facts
+  return {
+    severity: reason === 'corrupt' || reason === 'unsupported' ? reason : 'unreadable',
+    rule: typeof rule === 'string' ? rule : (reason ?? 'unreadable'),
+    message: error.message,
+    ...(typeof line === 'number' && { line }),
+    ...(typeof frame === 'number' && { frame }),
+    ...(typeof seq === 'number' && { seq }),
+    ...(expected !== undefined && { expected }),
+    ...(actual !== undefined && { actual }),
+  }
+}
+
+/** One finding for each rule and message, with a count: a million odd rows are one line. */
+function gathered(findings: readonly Finding[]): Finding[] {
+  const byKey = new Map<string, Finding>()
+  for (const finding of findings) {
+    const key = `${finding.severity} ${finding.rule} ${finding.message}`
+    const known = byKey.get(key)
+    byKey.set(key, known ? { ...known, count: (known.count ?? 1) + (finding.count ?? 1) } : finding)
+  }
+  return [...byKey.values()]
+}
+
+function statusOf(findings: readonly Pick<Finding, 'severity'>[]): CheckStatus {
+  const has = (severity: Severity) => findings.some((finding) => finding.severity === severity)
+  if (has('corrupt')) return 'corrupt'
+  if (has('unsupported')) return 'unsupported'
+  if (has('unreadable')) return 'unreadable'
+  return has('issue') || has('refused-by-dsh') ? 'issues' : 'ok'
+}

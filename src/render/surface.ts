@@ -1,0 +1,77 @@
+// What `surface` shows a person: a line for each event on the surface, a line for each replacement. Strings only.
+
+import type { Degraded, Replacement, SessionHeader, SurfaceMessage } from '../types.ts'
+import { cutToWidth, padToWidth, visible } from './text.ts'
+
+/** One event of the surface as data. */
+export interface SurfaceItem {
+  readonly seq: number
+  readonly type: SurfaceMessage['type']
+  readonly role: SurfaceMessage['role']
+  readonly sourceKind: string
+  /** Whether its text goes into a snapshot. */
+  readonly projected: boolean
+  readonly checkpoint: boolean
+  /** UTF-8 bytes. */
+  readonly textBytes: number
+}
+
+/** What the table is made of. */
+export interface SurfaceView {
+  readonly header: SessionHeader
+  readonly formatVersion: number
+  readonly capturedThroughSeq: number | null
+  readonly replacements: readonly Replacement[]
+  readonly messages: readonly SurfaceMessage[]
+  readonly degraded?: Degraded
+}
+
+/** The table of a surface, with a newline at its end. `columns` is the width of the terminal, if it is one. */
+export function renderSurface(
+  surface: SurfaceView,
+  items: readonly SurfaceItem[],
+  columns: number | undefined,
+): string {
+  const { header, formatVersion, capturedThroughSeq, replacements, degraded } = surface
+  const fit = (line: string) => (columns === undefined ? line : cutToWidth(line, columns))
+  const texts = new Map(surface.messages.map((message) => [message.seq, message.text]))
+  const rows = items.map((item) => [
+    String(item.seq),
+    item.type,
+    visible(item.sourceKind),
+    item.checkpoint ? 'checkpoint' : item.projected ? 'projected' : '-',
+    String(item.textBytes),
+    visible((texts.get(item.seq) ?? '').slice(0, 200)),
+  ])
+  const through = capturedThroughSeq === null ? 'no events' : `through seq ${capturedThroughSeq}`
+  const lines = [
+    `${visible(header.id)}  version ${formatVersion}, ${through}, ${items.length} on the surface`,
+    ...(degraded ? [visible(`Damaged: ${degraded.reason}`)] : []),
+    '',
+    ...table(['SEQ', 'TYPE', 'SOURCE', 'IN SNAPSHOT', 'BYTES', 'TEXT'], rows),
+  ]
+  if (replacements.length > 0) {
+    lines.push('', 'Replacements')
+    for (const { seq, start, end, shadowedSeqs } of replacements) {
+      lines.push(
+        `  seq ${seq} took the place of ${start} to ${end}: ${shadowedSeqs.length} shadowed (${shortList(shadowedSeqs)})`,
+      )
+    }
+  }
+  return `${lines.map(fit).join('\n')}\n`
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
+  const last = head.length - 1
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) => (column === last ? cell : padToWidth(cell, widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd()
+  return [line(head), ...rows.map(line)]
+}
+
+function shortList(seqs: readonly number[]): string {
+  return seqs.length <= 12 ? seqs.join(', ') : `${seqs.slice(0, 5).join(', ')}, … ${seqs.slice(-5).join(', ')}`
+}

@@ -1,0 +1,84 @@
+// Reads the longest valid prefix of a corrupt log, and says so. Never the default: what a damaged log says behind its damage
+// is lost, and may have changed what stands before it.
+
+import type { LogSource } from './decode/decode.ts'
+import { DshRefError } from './errors.ts'
+import { readSurface, type Surface, type SurfaceOptions } from './surface.ts'
+import type { Degraded, Issue } from './types.ts'
+
+/** A surface that may be that of a prefix. */
+export interface SalvagedSurface extends Surface {
+  readonly degraded?: Degraded
+}
+
+/** Options of a reading that may settle for a prefix. */
+export interface SalvageOptions extends SurfaceOptions {
+  readonly salvage?: boolean | undefined
+}
+
+/** Reads a surface; with `salvage` that of the longest valid prefix when the log is corrupt. */
+export function readSurfaceOrPrefix(source: LogSource, options: SalvageOptions): Promise<SalvagedSurface> {
+  return options.salvage ? readSalvaged(source, options) : readSurface(source, options)
+}
+
+/** Reads before giving up: each refusal moves the end of the prefix back, and an honest log needs one or two. */
+const MAX_ATTEMPTS = 64
+
+/**
+ * Reads `source` as `readSurface` does; when it is corrupt behind its header, reads the longest prefix that is not. Throws
+ * the first refusal when no prefix can be read.
+ */
+export async function readSalvaged(source: LogSource, options: SurfaceOptions = {}): Promise<SalvagedSurface> {
+  const again = source.kind === 'bytes' ? await gathered(source) : source
+  let first: DshRefError | undefined
+  let untilSeq = Number.POSITIVE_INFINITY
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    try {
+      const surface = await readSurface(again, first ? { ...options, untilSeq } : options)
+      return first ? degraded(surface, first) : surface
+    } catch (error) {
+      if (!(error instanceof DshRefError) || error.reason !== 'corrupt' || error.facts.throughSeq === undefined)
+        throw first ?? error
+      first ??= error
+      const reached = (error.facts.throughSeq as number | null) ?? -1
+      // A refusal that does not move back would come again for ever.
+      untilSeq = Math.min(reached, untilSeq - 1)
+      if (untilSeq < -1) throw first
+    }
+  }
+  throw first
+}
+
+function degraded(surface: Surface, refusal: DshRefError): SalvagedSurface {
+  const { line, frame, file } = refusal.facts
+  const { capturedThroughSeq } = surface
+  const place = {
+    ...(typeof line === 'number' && { line }),
+    ...(typeof frame === 'number' && { frame }),
+  }
+  const issue: Issue = {
+    kind: 'salvaged',
+    message: `The log is corrupt; only the prefix through ${capturedThroughSeq === null ? 'its header' : `seq ${capturedThroughSeq}`} is read: ${refusal.message}`,
+    ...place,
+    ...(typeof file === 'string' && { file }),
+  }
+  return {
+    ...surface,
+    issues: [issue, ...surface.issues],
+    degraded: { reason: refusal.message, throughSeq: capturedThroughSeq, ...place },
+  }
+}
+
+/** A stream can be read once only, so a log that comes as one is gathered before. */
+async function gathered(source: Extract<LogSource, { kind: 'bytes' }>): Promise<LogSource> {
+  const pieces: Uint8Array[] = []
+  for await (const piece of source.bytes) pieces.push(Uint8Array.prototype.slice.call(piece))
+  return {
+    ...source,
+    bytes: {
+      async *[Symbol.asyncIterator]() {
+        yield* pieces
+      },
+    },
+  }
+}

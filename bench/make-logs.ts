@@ -1,5 +1,5 @@
 // Makes realistic logs of any size from a seed, as a stream of rows: chunks, tool calls with large results, a few
-// compactions, titles. The same seed and size always give the same bytes.
+// compactions, titles. The same kind, seed and size always give the same bytes.
 
 import { closeSync, openSync, writeSync } from 'node:fs'
 
@@ -9,7 +9,12 @@ export interface LogKind {
   readonly version: 0 | 3 | 4
   /** v0 only: chunk rows packed as the writer does by default, or one event a row. */
   readonly packed: boolean
+  /** Without compactions everything stays on the surface, large tool results included. Default: 4. */
+  readonly compactions?: number
 }
+
+/** Bytes of rows behind the last compaction, in logs large enough: about 200,000 tokens with what surrounds their text. */
+const SURFACE_BYTES = 2_000_000
 
 /** The four kinds the benchmark measures. */
 export const LOG_KINDS: readonly LogKind[] = [
@@ -74,7 +79,10 @@ export function* rowsOf(kind: LogKind, bytes: number, seed: number, id: string):
   written += headerLine.length
   yield headerLine
 
-  let nextCompaction = bytes / 5
+  const { compactions = 4 } = kind
+  // Spread evenly, the last one so far from the end that what follows it fills a context window.
+  const everyBytes = Math.max(bytes - SURFACE_BYTES, (bytes * 4) / 5) / compactions
+  let compacted = 0
   for (let turn = 1; written < bytes; turn++) {
     yield row('turn/start', { turn })
     yield onSurface('user/message', {
@@ -165,8 +173,8 @@ export function* rowsOf(kind: LogKind, bytes: number, seed: number, id: string):
     yield row('turn/end', { turn, reason: { kind: 'completed' } })
     if (turn % 40 === 1)
       yield row('session/title', { title: prose(random, 5), messageSeqs: [], source: { kind: 'user' } })
-    if (written > nextCompaction && surface.length > 20) {
-      nextCompaction += bytes / 5
+    if (compacted < compactions && written > everyBytes * (compacted + 1) && surface.length > 20) {
+      compacted++
       const compactionId = `k${turn}`
       const startSeq = seq
       yield row('compaction/start', { compactionId })

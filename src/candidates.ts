@@ -22,6 +22,7 @@ import { labelOf } from './title.ts'
 import {
   directoryKeyOf,
   hasGrown,
+  IndexDamaged,
   type IndexEntry,
   indexEntry,
   isSettled,
@@ -116,6 +117,8 @@ export interface CandidateList {
   readonly issues: readonly Issue[]
   /** Sessions there are, before filters and limit. */
   readonly sessions: number
+  /** Sessions the limit left out; absent when nobody looked whether the rest matches. */
+  readonly omitted?: number
   /** Work done, for tests and benchmarks; looking at directories and file states not counted. */
   readonly work: { readonly filesOpened: number; readonly bytesRead: number }
 }
@@ -146,12 +149,16 @@ export async function listCandidates(options: ListOptions): Promise<CandidateLis
   }
   throwIfCancelled(options.signal)
   requireRoots(options.roots)
-  const list = new Listing(options)
+  const { index } = options
   try {
-    return await list.make(limit)
+    return await new Listing(options).make(limit)
+  } catch (error) {
+    if (!(error instanceof IndexDamaged)) throw error
+    index?.clear()
+    return await new Listing(options).make(limit)
   } finally {
     // What was learned so far is kept even when the rest was cancelled.
-    await list.saveIndex()
+    await index?.save()
   }
 }
 
@@ -195,7 +202,8 @@ class Listing {
     const { target, includeUnreadable = false, depth } = this.#options
     const roots = this.#options.roots.map((root) => resolve(root))
     const archived = this.#archivedByRoot(roots)
-    const found = (await this.#scan(roots)).filter(({ id }) => id !== target?.sessionId)
+    const all = await this.#scan(roots)
+    const found = all.filter(({ id }) => id !== target?.sessionId)
     const readable = this.#withoutDuplicates(found.filter(({ brief }) => brief))
     const unreadable = includeUnreadable ? found.filter(({ brief }) => !brief) : []
     const wanted = [...readable, ...unreadable].filter((session) => this.#passesFilters(session, archived))
@@ -206,13 +214,10 @@ class Listing {
     return {
       candidates: shown.map((session) => this.#candidate(session, archived)),
       issues: [...this.#issues, ...own],
-      sessions: found.length,
+      sessions: all.length,
+      ...(this.#looksOnlyAtHeaders && { omitted: wanted.length - shown.length }),
       work: this.#work,
     }
-  }
-
-  async saveIndex(): Promise<void> {
-    await this.#index?.save()
   }
 
   // Scanning.
@@ -253,7 +258,7 @@ class Listing {
     const generation = isListed ? undefined : generationIn(directory)
     if (!isListed && !generation) return undefined
     const path = generation?.path ?? directory + sep + known?.name
-    const stat = logState(path)
+    const stat = logState(path, this.#issues)
     if (!stat) return undefined
     const logKey = logKeyOf(stat)
     let entry = known
@@ -380,6 +385,12 @@ class Listing {
     return origin === 'all' || (brief !== undefined && brief.isSubagent === (origin === 'subagent'))
   }
 
+  /** Whether filters can do without reading logs. */
+  get #looksOnlyAtHeaders(): boolean {
+    const { query = '', health } = this.#options
+    return query === '' && health === undefined
+  }
+
   async #ordered(sessions: Session[]): Promise<Session[]> {
     const { sort, target } = this.#options
     if (sort === 'updated' || sort === 'title') await this.#readAll(sessions)
@@ -389,7 +400,7 @@ class Listing {
   /** The first sessions that match. Logs are read in the order of the list, and no more of them than it takes. */
   async #select(sessions: readonly Session[], limit: number): Promise<Session[]> {
     const { query = '', health } = this.#options
-    if (query === '' && health === undefined) return sessions.slice(0, limit)
+    if (this.#looksOnlyAtHeaders) return sessions.slice(0, limit)
     const wanted = query.toLocaleLowerCase()
     const hasText = (text: string | undefined) => text?.toLocaleLowerCase().includes(wanted) ?? false
     const isNamed = ({ id, brief }: Session) => hasText(id) || hasText(brief?.cwd)
@@ -496,15 +507,15 @@ function stateOf(directory: string): Stats {
   }
 }
 
-/** The state of a log; `undefined` when it has just been removed. Throws `READ_FAILED` for a link that leads nowhere. */
-function logState(path: string): BigIntStats | undefined {
+/** The state of a log; `undefined` when it has just been removed, or is a link that leads nowhere. */
+function logState(path: string, issues: Issue[]): BigIntStats | undefined {
   try {
     return statSync(path, { bigint: true })
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw unreadable(path, cause)
   }
-  if (lstatSync(path, { throwIfNoEntry: false }))
-    throw readFailed('unreadable', `${path} is a link that leads nowhere`, { file: path })
+  const isLink = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  if (isLink) issues.push({ kind: 'dangling-link', message: 'A link leads nowhere', file: path })
   return undefined
 }
 

@@ -3,8 +3,10 @@
 
 import { basename, dirname } from 'node:path'
 import { type DecodeOptions, decodeLog, type LogFacts, type LogReader } from './decode/decode.ts'
+import { CountedList } from './decode/issues.ts'
 import { DshRefError } from './errors.ts'
 import { isViolation, SurfaceFold } from './fold.ts'
+import { briefText } from './json-bytes.ts'
 import { type LocatedLog, type LocateOptions, locatePath, olderGenerations, pathIssue, sourceOf } from './locate.ts'
 import { parseLogName } from './paths.ts'
 import { foldRefusal } from './surface.ts'
@@ -33,8 +35,9 @@ export async function checkPath(path: string, options: LocateOptions): Promise<C
 /** Verifies a located log. */
 export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise<CheckedLog> {
   const { path, header } = log
-  const findings: Finding[] = []
-  const add = (finding: Omit<Finding, 'file'>) => findings.push({ ...finding, file: path })
+  const before = new Findings(path)
+  const after = new Findings(path)
+  const add: Add = (finding) => before.add(finding)
   for (const issue of [...log.issues, ...pathIssues(log)]) add(findingOf(issue))
   for (const generation of olderGenerations(path)) {
     add({ severity: 'note', rule: 'older-generation', message: `An older generation lies beside it: ${generation}` })
@@ -45,17 +48,18 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
     ;({ facts } = await decodeLog(
       sourceOf(log),
       (decoded) => {
-        reader = new CheckReader(decoded, add)
+        reader = new CheckReader(decoded, path)
         return reader
       },
       { ...options, everyRow: true },
     ))
-    for (const issue of facts.issues) add(findingOf(issue))
-    if (facts.hasOpenTurn) add({ severity: 'note', rule: 'open-turn', message: 'The last turn has no end' })
+    for (const issue of facts.issues) after.add(findingOf(issue))
+    if (facts.hasOpenTurn) after.add({ severity: 'note', rule: 'open-turn', message: 'The last turn has no end' })
   } catch (error) {
-    add(refusalFinding(error))
+    after.add(refusalFinding(error))
   }
-  checkHeaderText(header, add)
+  checkHeaderText(header, (finding) => after.add(finding))
+  const findings = [...before.list(), ...(reader?.findings.list() ?? []), ...after.list()]
   return {
     path,
     status: statusOf(findings),
@@ -64,7 +68,7 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
     events: facts ? (facts.capturedThroughSeq ?? -1) + 1 : (reader?.events ?? 0),
     rows: facts?.work.rows ?? 0,
     frames: facts?.work.frames ?? 0,
-    findings: gathered(findings),
+    findings,
   }
 }
 
@@ -104,18 +108,36 @@ const REFUSED_BY_DSH: ReadonlySet<string> = new Set([
 
 type Add = (finding: Omit<Finding, 'file'>) => void
 
+/** One finding for each rule and message, with a count: a million odd rows are one line. */
+class Findings {
+  readonly #file: string
+  readonly #findings = new CountedList<Finding>(({ severity, rule }) => `${severity} ${rule}`)
+
+  constructor(file: string) {
+    this.#file = file
+  }
+
+  add(finding: Omit<Finding, 'file'>): void {
+    this.#findings.add({ ...finding, file: this.#file })
+  }
+
+  list(): Finding[] {
+    return this.#findings.list()
+  }
+}
+
 /** Folds and reads every message as it comes, the ones that are shadowed later included. */
 class CheckReader implements LogReader<void> {
   events = 0
+  readonly findings: Findings
   readonly #fold: SurfaceFold
   readonly #header: SessionHeader
-  readonly #add: Add
   #turn: number | undefined
 
-  constructor(header: SessionHeader, add: Add) {
+  constructor(header: SessionHeader, file: string) {
     this.#header = header
     this.#fold = new SurfaceFold(header.version)
-    this.#add = add
+    this.findings = new Findings(file)
   }
 
   surface(event: SurfaceEvent): void {
@@ -142,7 +164,7 @@ class CheckReader implements LogReader<void> {
     } else if (type === 'session/title') this.#checkTitle(event)
     else if (type === 'image/offload') this.#checkOffload(event)
     else if (this.#header.version >= 3 && type.startsWith('tool/code-dispatch')) {
-      this.#refusedByDsh('retired-event', `${type} has another name from version 3 on`, seq)
+      this.#refusedByDsh('retired-event', `${briefText(type)} has another name from version 3 on`, seq)
     } else if (this.#header.version >= 2 && type === 'assistant/chunk') {
       this.#refusedByDsh('retired-event', `${type} events end with version 1`, seq)
     }
@@ -199,11 +221,11 @@ class CheckReader implements LogReader<void> {
   }
 
   #note(rule: string, message: string, seq: number): void {
-    this.#add({ severity: 'note', rule, message, seq })
+    this.findings.add({ severity: 'note', rule, message, seq })
   }
 
   #refusedByDsh(rule: string, message: string, seq: number): void {
-    this.#add({ severity: 'refused-by-dsh', rule, message, seq })
+    this.findings.add({ severity: 'refused-by-dsh', rule, message, seq })
   }
 }
 
@@ -248,17 +270,6 @@ function refusalFinding(error: unknown): Omit<Finding, 'file'> {
     ...(expected !== undefined && { expected }),
     ...(actual !== undefined && { actual }),
   }
-}
-
-/** One finding for each rule and message, with a count: a million odd rows are one line. */
-function gathered(findings: readonly Finding[]): Finding[] {
-  const byKey = new Map<string, Finding>()
-  for (const finding of findings) {
-    const key = `${finding.severity} ${finding.rule} ${finding.message}`
-    const known = byKey.get(key)
-    byKey.set(key, known ? { ...known, count: (known.count ?? 1) + (finding.count ?? 1) } : finding)
-  }
-  return [...byKey.values()]
 }
 
 function statusOf(findings: readonly Pick<Finding, 'severity'>[]): CheckStatus {

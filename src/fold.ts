@@ -1,6 +1,7 @@
 // Computes the surface from events in seq order (FORMAT.md section 5): plan checks every rule and changes nothing, apply
 // cannot fail. Where events come from, and what becomes of their text, is not known here.
 
+import { brief, briefText } from './json-bytes.ts'
 import type { LogOnlyEvent, Replacement, SurfaceEvent } from './types.ts'
 
 /** Every rule of the fold that a log can break. */
@@ -68,7 +69,9 @@ export class SurfaceFold {
   readonly #version: number
   readonly #live = new Map<number, Node>()
   readonly #replacements: Replacement[] = []
-  readonly #requestHeaders = new Map<number, () => unknown>()
+  /** Names of the tools of each `request/header`; headers that name the same tools share one list. */
+  readonly #toolsOfHeader = new Map<number, readonly string[]>()
+  #lastTools: readonly string[] = []
   #first: Node | undefined
   #last: Node | undefined
 
@@ -106,7 +109,7 @@ export class SurfaceFold {
     return violation(
       'surface-metadata-on-log-only-event',
       event.seq,
-      `A ${event.type} event carries surface metadata`,
+      `A ${briefText(event.type)} event carries surface metadata`,
       'neither surfaceOp nor sourceEventSeqs',
       'surface metadata',
     )
@@ -114,7 +117,13 @@ export class SurfaceFold {
 
   /** Remembers a `request/header`, to which later `developer/message` events may refer. */
   noteRequestHeader(seq: number, data: () => unknown): void {
-    if (this.#version >= 4) this.#requestHeaders.set(seq, data)
+    if (this.#version !== 4) return
+    const tools = toolNamesOf(data())
+    if (!tools) return
+    const last = this.#lastTools
+    const isSame = tools.length === last.length && tools.every((name, at) => name === last[at])
+    if (!isSame) this.#lastTools = tools
+    this.#toolsOfHeader.set(seq, this.#lastTools)
   }
 
   /** Checks every rule for `event` against the surface as it is now. */
@@ -364,25 +373,30 @@ export class SurfaceFold {
       return data.headerSeq === undefined ? undefined : broken('no headerSeq without a tool-addition', data.headerSeq)
     }
     const { headerSeq } = data
-    const header = typeof headerSeq === 'number' ? this.#requestHeaders.get(headerSeq)?.() : undefined
-    if (!header) return broken('headerSeq of an earlier request/header', headerSeq ?? null)
-    const tools = isRecord(header) && isRecord(header.header) ? header.header.tools : undefined
+    const tools = typeof headerSeq === 'number' ? this.#toolsOfHeader.get(headerSeq) : undefined
+    if (!tools) return broken('headerSeq of an earlier request/header with tools', headerSeq ?? null)
     for (const { toolName } of additions) {
-      const matches = Array.isArray(tools)
-        ? tools.filter((tool) => tool === toolName || (isRecord(tool) && tool.name === toolName)).length
-        : 0
-      if (matches !== 1) return broken(`exactly one tool named ${String(toolName)} in that header`, matches)
+      if (typeof toolName !== 'string') return broken('the name of a tool', toolName ?? null)
+      const matches = tools.filter((name) => name === toolName).length
+      if (matches !== 1) return broken(`exactly one tool named ${briefText(toolName)} in that header`, matches)
     }
     return undefined
   }
 }
 
 function violation(rule: FoldRule, seq: number, message: string, expected: unknown, actual: unknown): FoldViolation {
-  return { rule, seq, message, expected, actual }
+  return { rule, seq, message, expected: brief(expected), actual: brief(actual) }
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The names of the tools a `request/header` payload lists, or `undefined` when it lists none. */
+function toolNamesOf(data: unknown): string[] | undefined {
+  const tools = isRecord(data) && isRecord(data.header) ? data.header.tools : undefined
+  if (!Array.isArray(tools)) return undefined
+  return tools.map((tool) => (isRecord(tool) ? tool.name : tool)).filter((name) => typeof name === 'string')
 }
 
 /** The first shadowed seq outside the cited ranges. */
@@ -433,7 +447,7 @@ function withoutResultContent(data: unknown): unknown {
 }
 
 /** Deep equality of JSON values; iterative, since a hostile log can nest deeper than the stack. */
-function isSameJson(left: unknown, right: unknown): boolean {
+export function isSameJson(left: unknown, right: unknown): boolean {
   const pending: [unknown, unknown][] = [[left, right]]
   for (let pair = pending.pop(); pair; pair = pending.pop()) {
     const [a, b] = pair

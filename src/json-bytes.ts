@@ -10,6 +10,44 @@ const ASCII_ESCAPE_BYTES = Uint8Array.from({ length: 0x80 }, (_, code) => {
   return written.length - '"c"'.length
 })
 
+/** Characters, entries and levels of a value that a message or a fact has room for. */
+const BRIEF_LENGTH = 80
+const BRIEF_ENTRIES = 8
+const BRIEF_DEPTH = 3
+
+/** A JSON value from a log, cut to what a message has room for; it may be megabytes long, or nest deeper than the stack. */
+export function brief(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') {
+    return (value.length <= BRIEF_LENGTH ? value : `${value.slice(0, BRIEF_LENGTH)}…`).toWellFormed()
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === BRIEF_DEPTH) return '…'
+  if (Array.isArray(value)) {
+    const entries = value.slice(0, BRIEF_ENTRIES).map((entry) => brief(entry, depth + 1))
+    return value.length <= BRIEF_ENTRIES ? entries : [...entries, '…']
+  }
+  const entries = Object.entries(value)
+  const shown = entries.slice(0, BRIEF_ENTRIES).map(([key, entry]) => [brief(key), brief(entry, depth + 1)])
+  return Object.fromEntries(entries.length <= BRIEF_ENTRIES ? shown : [...shown, ['…', entries.length]])
+}
+
+/** A text from a log, cut like `brief`. */
+export function briefText(text: string): string {
+  return brief(text) as string
+}
+
+/**
+ * Serialises a value as JSON that every parser takes: half a surrogate pair, which `JSON.stringify` writes as an escape
+ * that strict parsers refuse, becomes U+FFFD. Values that must come back exactly go through `JSON.stringify`.
+ */
+export function strictJson(value: unknown): string {
+  const json = JSON.stringify(value)
+  // Whole pairs are never written as escapes. An escaped backslash is passed over, so that it cannot pose as one.
+  return json.includes('\\ud')
+    ? json.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (escape, half) => (half === undefined ? escape : '\ufffd'))
+    : json
+}
+
 /** Serialises a JSON value so that no `<` is left in it and it can close no tag (DESIGN.md section 3, "Budget"). */
 export function tagSafeJson(value: unknown): string {
   return JSON.stringify(value).replaceAll('<', '\\u003c')

@@ -79,12 +79,25 @@ export async function locate(
   return locateSession(argument.sessionId, { ...options, allowPrefix: argument.allowPrefix })
 }
 
-/** The source decode reads for a located log. */
+/**
+ * The source decode reads for a located log.
+ *
+ * @example
+ * const log = await locateSession('checkout-tests', { roots: [root] })
+ * sourceOf(log).encoding // => 'zstd'
+ */
 export function sourceOf(log: LocatedLog): LogSource {
-  return { kind: 'file', path: log.path, encoding: log.encoding, mode: log.mode }
+  const { path, encoding, mode, header } = log
+  return { kind: 'file', path, encoding, mode, sessionId: header.id }
 }
 
-/** Finds the log at a path: a log file, whatever it is called, or a session directory. */
+/**
+ * Finds the log at a path: a log file, whatever it is called, or a session directory.
+ *
+ * @example
+ * const log = await locatePath(`${root}/--work-shop--/login-fix`, { roots: [] })
+ * log.header.id // => 'login-fix'
+ */
 export async function locatePath(path: string, options: LocateOptions): Promise<LocatedLog> {
   let isDirectory: boolean
   try {
@@ -118,6 +131,10 @@ export async function locatePath(path: string, options: LocateOptions): Promise<
 
 /**
  * Finds the session with this id. Throws `READ_FAILED`: `not-found`, `ambiguous`, or why the log it found cannot be read.
+ *
+ * @example
+ * const log = await locateSession('login-fix', { roots: [root] })
+ * log.header.cwd // => '/work/shop'
  */
 export async function locateSession(
   sessionId: string,

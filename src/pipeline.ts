@@ -120,10 +120,12 @@ export interface Prepared {
  *
  * @example
  * const { content, additionalContext } = await prepare({
- *   message: 'Continue from @[the login fix](dsh-session:ImFiYyI)',
- *   target: 'my-session',
- *   roots: ['/home/me/.dsh/sessions'],
+ *   message: 'Do the same as in @[the login fix](dsh-session:ImxvZ2luLWZpeCI).',
+ *   target: 'current',
+ *   roots: [root],
  * })
+ * content // => [{ type: 'text', text: 'Do the same as in @the login fix.' }]
+ * additionalContext[0].source.references[0].retainedMessages // => 3
  */
 export async function prepare(request: PrepareRequest): Promise<Prepared> {
   checkConfig(request)
@@ -225,7 +227,10 @@ async function surfaceOf(
 ): Promise<{ surface: SalvagedSurface; issues: readonly Issue[] }> {
   if ('surface' in input) return { surface: input.surface, issues: [] }
   const log = 'log' in input ? input.log : await locateSession(input.sessionId, options)
-  return { surface: await readSurfaceOrPrefix(sourceOf(log), options), issues: log.issues }
+  return {
+    surface: await readSurfaceOrPrefix(sourceOf(log), { ...options, texts: 'conversation' }),
+    issues: log.issues,
+  }
 }
 
 /** Bytes each source may take (DESIGN.md section 3, "Budget"). */
@@ -252,20 +257,22 @@ async function targetWindow(
     const message = `The target's context window is unknown, because its log cannot be read: ${error.message}`
     const kind =
       error.reason === 'unsupported' ? 'unsupported-log' : error.reason === 'corrupt' ? 'corrupt-log' : 'unreadable-log'
-    return { contextWindow: undefined, issues: [{ kind, message, sessionId: request.target }] }
+    return { contextWindow: undefined, issues: [{ kind, message, sessionId: request.target.toWellFormed() }] }
   }
 }
 
 async function readContextWindow(source: LogSource, options: DecodeOptions): Promise<number | undefined> {
-  let newest: number | undefined
   const { result } = await decodeLog(
     source,
-    () => ({
-      logOnly: (event) => {
-        if (event.type === 'request/context') newest = contextWindowOf(event.data()) ?? newest
-      },
-      finish: () => newest,
-    }),
+    () => {
+      let newest: number | undefined
+      return {
+        logOnly: (event) => {
+          if (event.type === 'request/context') newest = contextWindowOf(event.data()) ?? newest
+        },
+        finish: () => newest,
+      }
+    },
     options,
   )
   return result
@@ -321,7 +328,7 @@ async function spillOf(
     if (request.signal?.aborted) throw cancelled(error)
     // A failed save never fails the message (DESIGN.md section 3); a bug in saving is not dressed as one.
     if (!(error instanceof DshRefError)) throw error
-    issues.push({ kind: 'spill-failed', message: error.message, sessionId: source.sessionId })
+    issues.push({ kind: 'spill-failed', message: error.message, sessionId: source.sessionId.toWellFormed() })
     return { status: 'unavailable', reason: 'save-failed' }
   }
 }
@@ -329,7 +336,7 @@ async function spillOf(
 /** The capture record of a transcript. */
 export function captureFacts(source: Capture): SpillCapture {
   return {
-    sessionId: source.sessionId,
+    sessionId: source.sessionId.toWellFormed(),
     label: source.label.toWellFormed(),
     cwd: source.cwd?.toWellFormed() ?? null,
     capturedThroughSeq: source.capturedThroughSeq,

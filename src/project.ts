@@ -8,7 +8,14 @@ export interface Projection {
   readonly compacted: boolean
 }
 
-/** Keeps the conversation of a surface, in surface order and with its exact text (FORMAT.md section 4.3). */
+/**
+ * Keeps the conversation of a surface, in surface order and with its exact text (FORMAT.md section 4.3).
+ *
+ * @example
+ * const log = await locateSession('scratch', { roots: [root] })
+ * const { messages } = await readSurface(sourceOf(log))
+ * project(messages).messages.map(({ role }) => role) // => ['user', 'assistant']
+ */
 export function project(messages: Iterable<SurfaceMessage>): Projection {
   const kept: ProjectedMessage[] = []
   for (const { seq, type, sourceKind, checkpoint, text } of messages) {

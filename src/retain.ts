@@ -4,7 +4,7 @@ import { DshRefError } from './errors.ts'
 import { tagSafeJson, tagSafeStringBytes, utf8Bytes } from './json-bytes.ts'
 import type { ConversationMessage, ProjectedMessage, RetentionFacts, SnapshotData } from './types.ts'
 
-/** One source as read and projected. Ids are kept exact; text, label and cwd may hold lone surrogates here. */
+/** One source as read and projected. Id, text, label and cwd may hold lone surrogates here. */
 export interface RetainSource {
   readonly sessionId: string
   readonly label: string
@@ -43,9 +43,18 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 /**
  * Fits a source into `budgetBytes` UTF-8 bytes of tag-safe JSON; refuses with `BUDGET_EXCEEDED` and facts
  * `{sessionId, budgetBytes, neededBytes}` when even empty texts are too large. Near-linear in the text it is given.
+ *
+ * @example
+ * const messages = [{ seq: 0, role: 'user', text: 'x'.repeat(1000), checkpoint: false }]
+ * const source = { sessionId: 's', label: 's', cwd: null, capturedThroughSeq: 0, messages }
+ * const { facts, bytes } = retain(source, 200)
+ * bytes <= 200 // => true
+ * facts.truncated // => true
  */
 export function retain(source: RetainSource, budgetBytes: number): Retained {
-  const { sessionId, capturedThroughSeq, messages } = source
+  const { capturedThroughSeq, messages } = source
+  // The exact id is what URIs are for; several model APIs refuse a request that holds half a surrogate pair.
+  const sessionId = source.sessionId.toWellFormed()
   const label = source.label.toWellFormed()
   const cwd = source.cwd === null ? null : source.cwd.toWellFormed()
   const emptyBytes = utf8Bytes(tagSafeJson({ sessionId, label, cwd, capturedThroughSeq, conversation: [] }))

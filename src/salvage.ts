@@ -51,6 +51,7 @@ export async function readSalvaged(source: LogSource, options: SurfaceOptions = 
 
 function degraded(surface: Surface, refusal: DshRefError): SalvagedSurface {
   const { line, frame, file } = refusal.facts
+  const reason = refusal.message.toWellFormed()
   const { capturedThroughSeq } = surface
   const place = {
     ...(typeof line === 'number' && { line }),
@@ -58,14 +59,14 @@ function degraded(surface: Surface, refusal: DshRefError): SalvagedSurface {
   }
   const issue: Issue = {
     kind: 'salvaged',
-    message: `The log is corrupt; only the prefix through ${capturedThroughSeq === null ? 'its header' : `seq ${capturedThroughSeq}`} is read: ${refusal.message}`,
+    message: `The log is corrupt; only the prefix through ${capturedThroughSeq === null ? 'its header' : `seq ${capturedThroughSeq}`} is read: ${reason}`,
     ...place,
     ...(typeof file === 'string' && { file }),
   }
   return {
     ...surface,
     issues: [issue, ...surface.issues],
-    degraded: { reason: refusal.message, throughSeq: capturedThroughSeq, ...place },
+    degraded: { reason, throughSeq: capturedThroughSeq, ...place },
   }
 }
 

@@ -44,7 +44,16 @@ export interface Surface extends LogFacts {
   readonly contextWindow: number | undefined
 }
 
-/** Reads `source` once and folds it. Throws as `decodeLog` does; a broken fold rule is `corrupt` with the rule's name. */
+/**
+ * Reads `source` once and folds it. Throws as `decodeLog` does; a broken fold rule is `corrupt` with the rule's name.
+ *
+ * @example
+ * const log = await locateSession('login-fix', { roots: [root] })
+ * const surface = await readSurface(sourceOf(log))
+ * surface.title // => 'Fix the login redirect'
+ * surface.nodes // => [19, 23, 24]
+ * surface.replacements.map(({ seq, start, end }) => ({ seq, start, end })) // => [{ seq: 19, start: 2, end: 14 }]
+ */
 export async function readSurface(source: LogSource, options: SurfaceOptions = {}): Promise<Surface> {
   const { result, facts } = await decodeLog(source, (header) => new SurfaceReader(header, options), options)
   return { ...facts, ...result }
@@ -136,6 +145,12 @@ class SurfaceReader implements LogReader<Reading> {
     // Applying releases the bytes of what is shadowed, so its text is read before.
     if (plan.kind === 'replace') this.#readShadowed(plan)
     this.#fold.apply(plan)
+    // Only a tool result is looked at again, when a later one replaces it.
+    if (!this.#isKept(event) && event.type !== 'tool/result') event.release()
+  }
+
+  #isKept(event: SurfaceEvent): boolean {
+    return this.#wants(event) || (this.#keepsShadowed?.(event) ?? false)
   }
 
   logOnly(event: LogOnlyEvent): void {

@@ -1,17 +1,8 @@
 // The private cache of the list: headers, titles and health of logs that were read before, each good for exactly the file
 // it came from. Whatever is wrong with the cache costs time, never correctness. Which logs there are is candidates.ts.
 
-import {
-  type BigIntStats,
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { type BigIntStats, closeSync, fstatSync, mkdirSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { DshRefError } from './errors.ts'
 import type { TitleResume } from './surface.ts'
 import type { Issue, SessionHeader } from './types.ts'
@@ -104,8 +95,8 @@ export function logKeyOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
 }
 
 /** The state of a directory: what is in it has not changed while this has not. */
-export function directoryKeyOf({ dev, ino, mtimeMs }: { dev: number; ino: number; mtimeMs: number }): string {
-  return `${dev}:${ino}:${mtimeMs}`
+export function directoryKeyOf({ ino, mtimeMs }: { ino: number; mtimeMs: number }): string {
+  return `${ino}:${mtimeMs}`
 }
 
 /** Whether a directory of that time, listed now, can be trusted to show every later change by another time. */
@@ -128,16 +119,21 @@ export function cacheDirectory(env: Readonly<Record<string, string | undefined>>
   return join(base, 'dsh-ref')
 }
 
+/** Thrown when an entry turns out to be damaged, or its file replaced: to be met by `TitleIndex.clear`. */
+export class IndexDamaged extends Error {
+  override readonly name = 'IndexDamaged'
+}
+
 /** The index in memory; `openTitleIndex` fills it. */
 export class TitleIndex {
   readonly #directory: string
-  readonly #entries: Map<string, Kept>
   readonly #today: number
+  #entries = new Map<string, Kept>()
+  #file: IndexFile | undefined
   #isChanged = false
 
-  constructor(directory: string, entries: Map<string, Kept>, now: number) {
+  constructor(directory: string, now: number) {
     this.#directory = directory
-    this.#entries = entries
     this.#today = Math.floor(now / DAY_MILLISECONDS)
   }
 
@@ -146,7 +142,17 @@ export class TitleIndex {
     return this.#entries.size
   }
 
-  /** The entry of a session directory, by its absolute path. */
+  /** Fills the index from its file, if there is one to be trusted. */
+  load(): void {
+    try {
+      this.#file = new IndexFile(join(this.#directory, FILE_NAME))
+      this.#entries = decodeEntries(this.#file)
+    } catch {
+      this.#file?.close() // missing, unreadable, damaged or not ours: there is nothing to go by
+    }
+  }
+
+  /** The entry of a session directory, by its absolute path. Its details may throw `IndexDamaged`. */
   get(sessionDirectory: string): IndexEntry | undefined {
     const kept = this.#entries.get(sessionDirectory)
     if (!kept) return undefined
@@ -164,23 +170,36 @@ export class TitleIndex {
     this.#isChanged = true
   }
 
+  /** Forgets everything, as if there had been no file. */
+  clear(): void {
+    this.#entries.clear()
+    this.#isChanged = true
+  }
+
   /**
-   * Writes the index when it has changed. Another process that does the same at the same time takes nothing but time:
-   * the file is replaced whole, and what one of the two learned is read again. A cache that cannot be written is none.
+   * Writes the index when it has changed, and lets go of its file. Another process that does the same at the same time
+   * takes nothing but time: the file is replaced whole, and what one of the two learned is read again. A cache that cannot
+   * be written is none.
    */
   async save(): Promise<void> {
-    if (!this.#isChanged) return
-    this.#isChanged = false
-    const lastSeen = [...this.#entries].sort(([, one], [, other]) => other.seen - one.seen).slice(0, MAX_ENTRIES)
     try {
-      mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
-      if (!isOurs(statSync(this.#directory))) return
-      // Loaded late: it brings node:crypto, which a list that has nothing to write never needs.
-      const { writeFileAtomic } = await import('./atomic-file.ts')
-      await writeFileAtomic(join(this.#directory, FILE_NAME), encodeEntries(lastSeen))
+      if (this.#isChanged) await this.#write()
+      this.#isChanged = false
     } catch (error) {
-      if (!(error instanceof DshRefError) && (error as NodeJS.ErrnoException).code === undefined) throw error
+      const isOfSystem = error instanceof DshRefError || (error as NodeJS.ErrnoException).code !== undefined
+      if (!isOfSystem) throw error
+    } finally {
+      this.#file?.close()
     }
+  }
+
+  async #write(): Promise<void> {
+    const lastSeen = [...this.#entries].sort(([, one], [, other]) => other.seen - one.seen).slice(0, MAX_ENTRIES)
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
+    if (!isOurs(statSync(this.#directory))) return
+    // Loaded late: it brings node:crypto, which a list that has nothing to write never needs.
+    const { writeFileAtomic } = await import('./atomic-file.ts')
+    await writeFileAtomic(join(this.#directory, FILE_NAME), encodeEntries(lastSeen))
   }
 }
 
@@ -191,32 +210,15 @@ export class TitleIndex {
 export function openTitleIndex(directory: string, roots: readonly string[], now = Date.now()): TitleIndex | undefined {
   const real = realPath(directory)
   if (roots.some((root) => isBelow(real, realPath(root)))) return undefined
-  return new TitleIndex(directory, loadEntries(join(directory, FILE_NAME)), now)
+  const index = new TitleIndex(directory, now)
+  index.load()
+  return index
 }
 
 interface Kept {
   readonly entry: IndexEntry
   /** Day on which the entry was last asked for. */
   seen: number
-}
-
-function loadEntries(path: string): Map<string, Kept> {
-  try {
-    return decodeEntries(readOwn(path))
-  } catch {
-    return new Map() // missing, unreadable, damaged or not ours: there is nothing to go by
-  }
-}
-
-function readOwn(path: string): Buffer {
-  const descriptor = openSync(path, 'r')
-  try {
-    const stat = fstatSync(descriptor)
-    if (!stat.isFile() || !isOurs(stat) || stat.size > MAX_FILE_BYTES) throw new Error('Not a file of ours')
-    return readFileSync(descriptor)
-  } finally {
-    closeSync(descriptor)
-  }
 }
 
 /** Whether nobody else could have written it. Windows has no such notion; there a home directory is private by itself. */
@@ -226,66 +228,159 @@ function isOurs({ uid, mode }: { uid: number; mode: number }): boolean {
 
 // --- the file ---
 //
-// A head of fixed length; one flat JSON list with what every list needs of every log; and the details, a JSON text each,
-// which are decoded only when asked for. Five thousand entries as JSON objects would take longer to parse than the files
-// take to look at.
+// A head of fixed length; a flat JSON list with what every list needs of every log; and the details, a JSON text each, of
+// which only those are read that somebody asks for. Five thousand entries as JSON objects would take longer to parse than
+// the logs take to look at.
 
 const HEAD_BYTES = 64
 
 /** Values of an entry in the flat list. */
-const FIELDS = 17
+const FIELDS = 16
+
+/** Stands for the value of the entry before, and as an id for the name of its directory. */
+const SAME = 0
 
 type Value = string | number | null
+
+const IS_SUBAGENT = 1
+const IS_MISPLACED = 2
+const HAS_ISSUES = 4
 
 function encodeEntries(entries: readonly (readonly [string, Kept])[]): Buffer {
   const values: Value[] = []
   const details: Buffer[] = []
-  let offset = 0
+  let last: { project?: string; name?: string; cwd?: string | undefined } = {}
   for (const [directory, { entry, seen }] of entries) {
-    const detail = entry instanceof StoredEntry ? entry.detail : Buffer.from(JSON.stringify(entry.details))
-    const { brief, reading } = entry
-    const row: Value[] = [directory, seen, entry.directoryKey, entry.name, entry.logKey, entry.refusal ?? null]
-    row.push(brief?.id ?? null, brief?.createdAt ?? null, brief?.cwd ?? null)
-    row.push(Number(brief?.isSubagent ?? 0), Number(brief?.isMisplaced ?? 0))
+    const { name, brief, reading, refusal } = entry
+    const detail = detailOf(entry)
+    if (!detail) continue
+    const project = dirname(directory)
+    const segment = directory.slice(project.length)
+    const cwd = brief?.cwd
+    const flags = (brief?.isSubagent ? IS_SUBAGENT : 0) | (brief?.isMisplaced ? IS_MISPLACED : 0)
+    const row: Value[] = [project === last.project ? SAME : project, segment, seen, entry.directoryKey]
+    row.push(name === last.name ? SAME : name, entry.logKey, refusal ?? null)
+    row.push(brief ? (sep + brief.id === segment ? SAME : brief.id) : null, brief?.createdAt ?? null)
+    row.push(cwd === undefined ? null : cwd === last.cwd ? SAME : cwd, flags | (entry.hasIssues ? HAS_ISSUES : 0))
     row.push(reading?.health ?? null, reading?.title ?? null, reading?.updatedAt ?? null)
-    row.push(Number(entry.hasIssues), offset, detail.length)
+    row.push(detail.length, checksumOf(detail))
     const length = row.reduce<number>(
       (sum, value) => sum + (typeof value === 'string' ? value.length : 0),
       detail.length,
     )
     if (length > MAX_ENTRY_LENGTH) continue
+    last = { project, name, cwd: cwd ?? last.cwd }
     values.push(...row)
     details.push(detail)
-    offset += detail.length
   }
   // As ASCII it is decoded in a third of the time.
   const list = Buffer.from(JSON.stringify(values).replace(/[\u0080-\uffff]/g, escapeUnit))
-  const body = Buffer.concat([list, ...details])
-  return Buffer.concat([Buffer.from(headOf(list.length, body)), body])
+  return Buffer.concat([Buffer.from(headOf(list)), list, ...details])
 }
 
-function decodeEntries(file: Buffer): Map<string, Kept> {
-  const body = file.subarray(HEAD_BYTES)
-  const head = file.toString('latin1', 0, HEAD_BYTES)
-  const listLength = Number(head.slice(FORMAT.length).trim().split(' ')[0])
-  if (head !== headOf(listLength, body)) throw new Error('The index is damaged, or of another format')
-  const values = JSON.parse(body.toString('latin1', 0, listLength)) as Value[]
-  const details = body.subarray(listLength)
+/** The details as JSON; `undefined` when they are damaged, which this way they stay no longer than until now. */
+function detailOf(entry: IndexEntry): Buffer | undefined {
+  if (!(entry instanceof StoredEntry)) return Buffer.from(JSON.stringify(entry.details))
+  try {
+    return entry.detail
+  } catch (error) {
+    if (error instanceof IndexDamaged) return undefined
+    throw error
+  }
+}
+
+function decodeEntries(file: IndexFile): Map<string, Kept> {
   const entries = new Map<string, Kept>()
+  const values = JSON.parse(file.list) as Value[]
+  let project = ''
+  let name = ''
+  let cwd = ''
+  let offset = HEAD_BYTES + file.list.length
   for (let at = 0; at < values.length; at += FIELDS) {
-    entries.set(values[at] as string, { entry: new StoredEntry(values, at, details), seen: values[at + 1] as number })
+    if (values[at] !== SAME) project = values[at] as string
+    if (values[at + 4] !== SAME) name = values[at + 4] as string
+    if (typeof values[at + 9] === 'string') cwd = values[at + 9] as string
+    const entry = new StoredEntry(file, values, at, name, cwd, offset)
+    entries.set(project + (values[at + 1] as string), { entry, seen: values[at + 2] as number })
+    offset += values[at + 14] as number
   }
   return entries
 }
 
-function headOf(listLength: number, body: Uint8Array): string {
-  return `${`${FORMAT} ${listLength} ${body.length} ${checksumOf(body)}`.padEnd(HEAD_BYTES - 1)}\n`
+/** The file of an index. It stays open, so that its details are those of its list when another process replaces it. */
+class IndexFile {
+  readonly list: string
+  readonly #path: string
+  readonly #head: string
+  #descriptor: number | undefined
+
+  constructor(path: string) {
+    this.#path = path
+    try {
+      this.#descriptor = this.#open()
+      this.#head = readAt(this.#descriptor, 0, HEAD_BYTES).toString('latin1')
+      const list = readAt(this.#descriptor, HEAD_BYTES, listLengthOf(this.#head))
+      if (headOf(list) !== this.#head) throw new IndexDamaged('The index is damaged, or of another format')
+      this.list = list.toString('latin1')
+    } catch (error) {
+      this.close()
+      throw error
+    }
+  }
+
+  /** Details of an entry; throws `IndexDamaged` when they are not what was written. */
+  detail(offset: number, length: number, checksum: number): Buffer {
+    this.#descriptor ??= this.#reopen()
+    const detail = readAt(this.#descriptor, offset, length)
+    if (checksumOf(detail) !== checksum) throw new IndexDamaged('An entry of the index is damaged')
+    return detail
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
+    this.#descriptor = undefined
+  }
+
+  #open(): number {
+    const descriptor = openSync(this.#path, 'r')
+    const stat = fstatSync(descriptor)
+    if (stat.isFile() && isOurs(stat) && stat.size <= MAX_FILE_BYTES) return descriptor
+    closeSync(descriptor)
+    throw new IndexDamaged('The file is not one of ours')
+  }
+
+  #reopen(): number {
+    try {
+      const descriptor = this.#open()
+      if (readAt(descriptor, 0, HEAD_BYTES).toString('latin1') === this.#head) return descriptor
+      closeSync(descriptor)
+    } catch (cause) {
+      throw new IndexDamaged('The index is gone', { cause })
+    }
+    throw new IndexDamaged('The index was replaced')
+  }
+}
+
+function readAt(descriptor: number, offset: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length)
+  if (readSync(descriptor, bytes, 0, length, offset) !== length) throw new IndexDamaged('The index is cut off')
+  return bytes
+}
+
+function headOf(list: Uint8Array): string {
+  return `${`${FORMAT} ${list.length} ${checksumOf(list)}`.padEnd(HEAD_BYTES - 1)}\n`
+}
+
+function listLengthOf(head: string): number {
+  const length = Number(head.slice(FORMAT.length).trim().split(' ')[0])
+  if (head.startsWith(FORMAT) && length <= MAX_FILE_BYTES) return length
+  throw new IndexDamaged('The index has another format')
 }
 
 /** FNV-1a over words. It has to find damage, not forgery, and node:crypto takes longer to load than this to run. */
-function checksumOf(body: Uint8Array): number {
-  const bytes = body.byteOffset % 4 === 0 ? body : Uint8Array.from(body)
-  const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2)
+function checksumOf(bytes: Uint8Array): number {
+  const aligned = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes)
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >>> 2)
   let hash = 0x811c9dc5
   // Not for…of, which takes ten times as long here.
   for (let at = 0; at < words.length; at++) hash = Math.imul(hash ^ (words[at] as number), 0x01000193)
@@ -297,43 +392,47 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** An entry as it stands in the file. */
+/** An entry as it stands in the file; what nobody asks for is never made. */
 class StoredEntry implements IndexEntry {
+  readonly name: string
+  readonly #file: IndexFile
   readonly #values: readonly Value[]
   readonly #at: number
-  readonly #details: Buffer
+  /** The cwd of this entry, or of the last one before it that has any. */
+  readonly #cwd: string
+  readonly #offset: number
 
-  constructor(values: readonly Value[], at: number, details: Buffer) {
+  constructor(file: IndexFile, values: readonly Value[], at: number, name: string, cwd: string, offset: number) {
+    this.#file = file
     this.#values = values
     this.#at = at
-    this.#details = details
+    this.name = name
+    this.#cwd = cwd
+    this.#offset = offset
   }
 
   get directoryKey(): string {
-    return this.#value(2) as string
-  }
-
-  get name(): string {
     return this.#value(3) as string
   }
 
   get logKey(): string {
-    return this.#value(4) as string
+    return this.#value(5) as string
   }
 
   get refusal(): IndexEntry['refusal'] {
-    return (this.#value(5) as IndexEntry['refusal']) ?? undefined
+    return (this.#value(6) as IndexEntry['refusal'] | null) ?? undefined
   }
 
   get brief(): LogBrief | undefined {
-    const id = this.#value(6) as string | null
+    const id = this.#value(7) as string | typeof SAME | null
     if (id === null) return undefined
+    const flags = this.#value(10) as number
     return {
-      id,
-      createdAt: this.#value(7) as number,
-      cwd: (this.#value(8) as string | null) ?? undefined,
-      isSubagent: this.#value(9) === 1,
-      isMisplaced: this.#value(10) === 1,
+      id: id === SAME ? (this.#value(1) as string).slice(sep.length) : id,
+      createdAt: this.#value(8) as number,
+      cwd: this.#value(9) === null ? undefined : this.#cwd,
+      isSubagent: (flags & IS_SUBAGENT) !== 0,
+      isMisplaced: (flags & IS_MISPLACED) !== 0,
     }
   }
 
@@ -348,7 +447,7 @@ class StoredEntry implements IndexEntry {
   }
 
   get hasIssues(): boolean {
-    return this.#value(14) === 1
+    return ((this.#value(10) as number) & HAS_ISSUES) !== 0
   }
 
   get details(): LogDetails {
@@ -357,8 +456,7 @@ class StoredEntry implements IndexEntry {
 
   /** The details as stored. */
   get detail(): Buffer {
-    const offset = this.#value(15) as number
-    return this.#details.subarray(offset, offset + (this.#value(16) as number))
+    return this.#file.detail(this.#offset, this.#value(14) as number, this.#value(15) as number)
   }
 
   #value(field: number): Value {

@@ -43,7 +43,7 @@ const HEADINGS = {
 export const SHADOWED_SECTION = '## Shadowed messages'
 
 /** What the artifacts of this tool say of their length; those of the service do not, so it is checked where it stands. */
-const COUNTS = /^(\d+) (?:shadowed )?messages? in (\d+) fragments? follow\b/
+const COUNTS = /^(?:Messages|Shadowed messages): (\d+); fragments: (\d+)\./
 
 /** An artifact may have been put into a Markdown fence; a fence is never text, which stands in quotes. */
 const FENCE = /^(`{3,}|~{3,})[a-z]*$/

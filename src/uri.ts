@@ -27,7 +27,12 @@ const encoder = new TextEncoder()
 // A byte order mark in an id is a character like any other.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Writes an id as its URI (DESIGN.md section 3, "URI"); every JavaScript string has exactly one. */
+/**
+ * Writes an id as its URI (DESIGN.md section 3, "URI"); every JavaScript string has exactly one.
+ *
+ * @example
+ * encodeSessionUri('login-fix') // => 'dsh-session:ImxvZ2luLWZpeCI'
+ */
 export function encodeSessionUri(sessionId: string): string {
   const bytes = encoder.encode(JSON.stringify(sessionId))
   let binary = ''
@@ -38,7 +43,12 @@ export function encodeSessionUri(sessionId: string): string {
   return SCHEME + payload.replace(/={1,2}$/, '')
 }
 
-/** Reads the id out of a URI; refuses with `INVALID_REFERENCE` and facts `{check, input}` whatever `encodeSessionUri` does not write. */
+/**
+ * Reads the id out of a URI; refuses with `INVALID_REFERENCE` and facts `{check, input}` whatever `encodeSessionUri` does not write.
+ *
+ * @example
+ * decodeSessionUri('dsh-session:ImxvZ2luLWZpeCI') // => 'login-fix'
+ */
 export function decodeSessionUri(uri: string): string {
   if (!uri.startsWith(SCHEME)) throw malformed('scheme', uri)
   const payload = uri.slice(SCHEME.length)
@@ -52,7 +62,12 @@ export function decodeSessionUri(uri: string): string {
   return sessionId
 }
 
-/** Writes a mention; without a label the id is the label. In a label `\` and `]` get a `\` before them. */
+/**
+ * Writes a mention; without a label the id is the label. In a label `\` and `]` get a `\` before them.
+ *
+ * @example
+ * formatMention({ sessionId: 'login-fix', label: 'Login [fix]' }) // => '@[Login [fix\\]](dsh-session:ImxvZ2luLWZpeCI)'
+ */
 export function formatMention(reference: { readonly sessionId: string; readonly label?: string }): string {
   const label = reference.label ?? reference.sessionId
   return `@[${label.replace(/[\\\]]/g, '\\$&')}](${encodeSessionUri(reference.sessionId)})`
@@ -62,6 +77,11 @@ export function formatMention(reference: { readonly sessionId: string; readonly 
  * Finds the references in a text, in order of appearance, and puts `@label` in the place of each (a bare URI: `@id`).
  * Refuses with `INVALID_REFERENCE` at the first malformed one (DESIGN.md section 3, "Mention"). Duplicates stay. Takes
  * time linear in the text.
+ *
+ * @example
+ * const { text, references } = parseReferenceText('Go on from @[the fix](dsh-session:ImxvZ2luLWZpeCI).')
+ * text // => 'Go on from @the fix.'
+ * references // => [{ sessionId: 'login-fix', label: 'the fix' }]
  */
 export function parseReferenceText(text: string): { text: string; references: Reference[] } {
   const references: Reference[] = []

@@ -28,7 +28,7 @@ const LEVELS = [
       'atomic-file',
     ],
   },
-  { name: 'pipeline', stages: ['pipeline'] },
+  { name: 'pipeline', stages: ['pipeline', 'schemas'] },
   { name: 'index', stages: ['index'] },
   { name: 'cli', stages: ['cli'] },
 ] as const

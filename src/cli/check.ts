@@ -29,7 +29,7 @@ export const check: CommandBody = async (context, args, options) => {
   const isStrict = context.globals.strict
   if (format === 'json') {
     const logs = checked.map((log) => ({ ...log, refusedByDsh: isRefusedByDsh(log) }))
-    await context.print.out(`${JSON.stringify({ schemaVersion: 1, logs, issues })}\n`)
+    await context.print.json({ schemaVersion: 1, logs, issues })
   } else {
     const paint = await painter(context)
     for (const log of checked) await context.print.out(`${renderCheckedLog(log, paint)}\n`)

@@ -1,10 +1,12 @@
-// The program: which commands there are, what they take, and what their end means for the exit status. A command's module
-// is loaded when it runs, so that start-up costs what Node costs; print.ts does all writing.
+// The program: parses the command line by the table of commands.ts, runs a command, and says what its end means for the
+// exit status. A command's module is loaded when it runs, so that start-up costs what Node costs; print.ts does all writing.
 import { Command, CommanderError, Option } from 'commander'
 import { cancelled, DshRefError, EXIT_STATUS, invalidConfig } from '../errors.ts'
 import { FORMAT_VERSIONS } from '../types.ts'
+import { ANSWERED, COMMON, type CommandSpec, commandAt, type OptionSpec, PROGRAM } from './commands.ts'
 import {
   type CommandBody,
+  type CommandOptions,
   type ErrorFormat,
   type GlobalOptions,
   OutputClosed,
@@ -13,6 +15,7 @@ import {
   printRefusal,
   printText,
   setExitStatus,
+  terminalColumns,
 } from './print.ts'
 
 /** The same as in package.json; a test compares them. */
@@ -27,287 +30,109 @@ const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const
 const COMMAND_GRACE_MILLISECONDS = 1000
 const PROCESS_GRACE_MILLISECONDS = 100
 
-/** What commander wrote while it parsed: help and version, or help in the place of an error. */
+/** Commands for the shells and the build, outside the parsing, since their arguments are half-typed command lines. */
+const INTERNAL: ReadonlyMap<string, () => Promise<CommandBody>> = new Map([
+  ['__complete', async () => (await import('./complete.ts')).complete],
+  ['__man', async () => (await import('./man.ts')).man],
+])
+
+const NO_OPTIONS: GlobalOptions = { root: [], strict: false, quiet: true, color: 'never' }
+
+/** What commander wrote while it parsed, and whose help was asked for. */
 interface CommanderText {
   out: string
   err: string
+  helpOf: { readonly path: readonly CommandSpec[]; readonly isError: boolean } | undefined
 }
 
 /** Builds the program; `run` is called with a command's module when its arguments are in order. */
 function buildProgram(text: CommanderText, run: (body: CommandBody, command: Command) => Promise<void>): Command {
-  const program = new Command('dsh-ref')
-    .description('Carry what one coding-agent session worked out into another agent, a script or a CI job.')
-    .enablePositionalOptions()
-    .configureOutput({
-      writeOut: (chunk) => {
-        text.out += chunk
-      },
-      writeErr: (chunk) => {
-        text.err += chunk
-      },
-      outputError: () => undefined,
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
-    })
-
-  /** Adds a command; `load` imports its module. */
-  function add(parent: Command, usage: string, summary: string, load: () => Promise<CommandBody>): Command {
-    const command = parent.command(usage).description(summary)
-    return command.action(async () => run(await load(), command))
-  }
-
-  const uri = program.command('uri').description('Write and read session URIs and mentions.')
-  const nullOption = () => new Option('-0, --null', 'records end with NUL, in and out, instead of a newline')
-  const jsonOption = (shape: string) => new Option('--json', `JSON, one value a line: ${shape}`).conflicts('null')
-  add(uri, 'encode [id...]', 'Write session ids as dsh-session: URIs.', async () => (await import('./uri.ts')).encode)
-    .addOption(nullOption())
-    .addOption(jsonOption('strings on standard input, strings out'))
-    .addHelpText('after', example('dsh-ref uri encode 550e8400-e29b-41d4-a716-446655440000', URI_INPUT))
-  add(uri, 'decode [uri...]', 'Print the session ids of URIs.', async () => (await import('./uri.ts')).decode)
-    .addOption(nullOption())
-    .addOption(jsonOption('strings on standard input, strings out'))
-    .addHelpText('after', example('dsh-ref uri decode dsh-session:ImFiYyI', URI_INPUT))
-  add(
-    uri,
-    'mention [id...]',
-    'Write mentions, as they go into a message.',
-    async () => (await import('./uri.ts')).mention,
-  )
-    .option('--label <text>', 'label of the one session given; without it the id is the label')
-    .addOption(nullOption())
-    .addOption(jsonOption('{sessionId, label?} on standard input, strings out'))
-    .addHelpText('after', example('dsh-ref uri mention --label "Parser work" 550e8400-e29b-41d4', URI_INPUT))
-  add(uri, 'parse [text...]', 'Find the references in messages.', async () => (await import('./uri.ts')).parse)
-    .addOption(nullOption())
-    .addOption(jsonOption('strings on standard input, {text, references} out'))
-    .addHelpText('after', example('dsh-ref uri parse "go on from @[Notes](dsh-session:ImFiYyI)"', PARSE_INPUT))
-
-  const prepare = add(
-    program,
-    'prepare [message]',
-    'Print a message and a snapshot of the sessions it refers to.',
-    async () => (await import('./prepare.ts')).prepare,
-  )
-    .optionsGroup('References:')
-    .option('--target <session>', 'the session that receives; default: the one $DSH_SESSION_JSONL names')
-    .option('--ref <session>', 'refer to this session as well (repeatable)', collect)
-    .option('--max-references <n>', 'refuse more sessions than this (1 to 3)')
-    .optionsGroup('Budget of each session:')
-    .option('--max-reference-bytes <n>', 'bytes of its data; goes before everything else')
-    .option('--context-window <tokens>', "the target's context window; default: what its log says")
-    .option('--reference-context-fraction <n>', 'share of that window, 0 to 1 (default: 0.2)')
-    .optionsGroup('Output:')
-    .addOption(
-      new Option('--format <format>', 'what to print (default: text)').choices([
-        'text',
-        'snapshot',
-        'json',
-        'jsonl',
-        'chat',
-      ]),
-    )
-    .option('--output <file>', 'write to this file, whole or not at all, readable by its owner only')
-    .option('--spill-dir <dir>', SPILL_DIR)
-    .addHelpText('after', PREPARE_HELP)
-  addReadingOptions(prepare)
-
-  const surface = add(
-    program,
-    'surface <session>',
-    'Show the fold of one session: what the model sees now.',
-    async () => (await import('./surface.ts')).surface,
-  )
-    .option('--at <seq>', 'fold the log only through this event')
-    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
-    .addHelpText('after', SURFACE_HELP)
-  addReadingOptions(surface)
-
-  const transcript = add(
-    program,
-    'transcript <session>',
-    'Print everything one session said, without any budget.',
-    async () => (await import('./transcript.ts')).transcript,
-  )
-    // Options behind "decode" and "grep" are theirs; before them they would do nothing.
-    .enablePositionalOptions()
-    .hook('preSubcommand', (self, subcommand) => {
-      const stray = Object.keys(self.opts()).some((option) => option === 'format' || option === 'includeShadowed')
-      if (stray) self.error(`Options of "transcript ${subcommand.name()}" stand behind its name`)
-    })
-    .addOption(
-      new Option('--format <format>', 'what to print (default: spill)').choices(['spill', 'markdown', 'text', 'json']),
-    )
-    .option('--include-shadowed', 'add, marked as such, the messages that compaction replaced')
-    .addHelpText('after', TRANSCRIPT_HELP)
-  addReadingOptions(transcript)
-  add(
-    transcript,
-    'decode [file]',
-    'Print the exact message texts of a saved transcript.',
-    async () => (await import('./transcript.ts')).decode,
-  )
-    .addOption(new Option('--format <format>', 'what to print (default: json)').choices(['json', 'text']))
-    .option('--message <n>', 'only the message with this number; as text, exactly that and no more')
-    .addHelpText('after', example('dsh-ref transcript decode --message 3 --format text saved.txt', DECODE_INPUT))
-  const grep = add(
-    transcript,
-    'grep <pattern> [source...]',
-    'Search saved transcripts and sessions.',
-    async () => (await import('./transcript.ts')).grep,
-  )
-    .option('-F, --fixed-strings', 'the pattern is plain text')
-    .option('-i, --ignore-case', 'ignore case')
-    .option('-c, --count', 'print only how many lines match, for each source')
-    .option('-C, --context <n>', 'print this many lines around each match')
-    .addHelpText('after', example('dsh-ref transcript grep "retry\\s+limit" login-fix', GREP_INPUT))
-  addReadingOptions(grep)
-
-  const spill = program.command('spill').description('Look after the transcripts that prepare saved.')
-  add(spill, 'list', 'List saved transcripts, oldest first.', async () => (await import('./spill.ts')).list)
-    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
-    .option('--spill-dir <dir>', SPILL_DIR)
-  add(spill, 'prune', 'Remove old transcripts.', async () => (await import('./spill.ts')).prune)
-    .option('--older-than <age>', 'remove what was saved longer ago: 12h, 7d, 4w (needed)')
-    .option('-n, --dry-run', 'print what would be removed, and remove nothing')
-    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
-    .option('--spill-dir <dir>', SPILL_DIR)
-    .addHelpText('after', example('dsh-ref spill prune --older-than 7d', PRUNE_NOTES))
-
-  const check = add(
-    program,
-    'check [session...]',
-    'Verify logs completely.',
-    async () => (await import('./check.ts')).check,
-  )
-    .option('--all', 'check every session of the roots')
-    .addOption(new Option('--format <format>', 'what to print (default: table)').choices(['table', 'json']))
-    .addHelpText('after', CHECK_HELP)
-  addReadingOptions(check)
-
-  // Commander's own help command shows the general help for a name it does not know, and looks one level deep.
-  const help = program.command('help [command...]').description('Show the help of a command.')
-  help.action((names: string[]) => {
-    let target = program
-    for (const name of names) {
-      const found = target.commands.find((command) => command.name() === name)
-      // Parsing the unknown name refuses it, with a suggestion.
-      if (found === undefined && target.commands.length > 0) target.parse([name], { from: 'user' })
-      target = found ?? target
-      complete(target)
-    }
-    target.help()
+  const program = new Command(PROGRAM.name).enablePositionalOptions().configureOutput({
+    writeOut: (chunk) => {
+      text.out += chunk
+    },
+    writeErr: (chunk) => {
+      text.err += chunk
+    },
+    outputError: () => undefined,
+    getOutHasColors: () => false,
+    getErrHasColors: () => false,
   })
 
-  complete(program)
+  /**
+   * Gives a command its options, subcommands and refusals. Subcommands get theirs when they are called, since making
+   * options is a good part of start-up.
+   */
+  function define(command: Command, path: readonly CommandSpec[]): void {
+    const spec = path.at(-1) as CommandSpec
+    for (const child of spec.commands ?? []) addCommand(command, child)
+    for (const { options } of [...(spec.groups ?? []), COMMON]) {
+      for (const option of options) command.addOption(optionOf(option))
+    }
+    const hasVersion = command.options.some(({ long }) => long === '--version')
+    command
+      .hook('preSubcommand', (_, subcommand) => {
+        // Options behind the name of a subcommand are its own; before it they would do nothing.
+        const isCommon = (name: string) => program.options.some((option) => option.attributeName() === name)
+        if (!Object.keys(command.opts()).every(isCommon))
+          command.error(`Options of "${spec.name} ${subcommand.name()}" stand behind its name`)
+        define(subcommand, commandAt([...path.slice(1).map(({ name }) => name), subcommand.name()]).path)
+      })
+      .exitOverride((error) => {
+        throw error.exitCode === 0 || error.code === 'commander.help' ? error : usageError(command, error)
+      })
+      .helpCommand(false)
+      .helpOption(ANSWERED.help.flags)
+      .version(
+        `dsh-ref ${VERSION} (reads session formats ${inWords(FORMAT_VERSIONS)})`,
+        hasVersion ? '-V' : ANSWERED.version.flags,
+      )
+    // The help is rendered once it is known to be wanted (help.ts).
+    command.helpInformation = (context) => {
+      text.helpOf = { path, isError: context?.error === true }
+      return ''
+    }
+  }
+
+  function addCommand(parent: Command, { name, args = '', load, commands }: CommandSpec): void {
+    const command = parent.command(`${name} ${args}`.trim())
+    if (load) command.action(async () => run(await load(), command))
+    else if (name === 'help') command.action(showHelp)
+    if (load && commands) command.enablePositionalOptions()
+  }
+
+  // Commander's own help command shows the general help for a name it does not know, and looks one level deep.
+  async function showHelp(names: readonly string[]): Promise<void> {
+    const { path, depth } = commandAt(names)
+    if (depth < names.length) {
+      const { TOPICS } = await import('./topics.ts')
+      const topic = names.length === 1 ? TOPICS.find(({ name }) => name === names[0]) : undefined
+      if (topic) {
+        text.out += (await import('./help.ts')).renderTopic(topic, terminalColumns())
+        throw new CommanderError(0, 'commander.helpDisplayed', '')
+      }
+      let target = program
+      for (const [index, { name }] of path.slice(1).entries()) {
+        target = target.commands.find((command) => command.name() === name) as Command
+        define(target, path.slice(0, index + 2))
+      }
+      if (target === program) for (const { name } of TOPICS) program.command(name)
+      // Parsing the unknown name refuses it, with a suggestion. A command that has none below it shows its help.
+      if (target.commands.length > 0) await target.parseAsync([names[depth] as string], { from: 'user' })
+    }
+    text.helpOf = { path, isError: false }
+    throw new CommanderError(0, 'commander.helpDisplayed', '')
+  }
+
+  define(program, [PROGRAM])
   return program
 }
 
-/** Gathers a repeatable option. */
-function collect(value: string, values: string[] = []): string[] {
-  return [...values, value]
-}
-
-/** Options of every command that reads whole logs. */
-function addReadingOptions(command: Command): void {
-  command
-    .optionsGroup('Reading logs:')
-    .option('--salvage', 'read the longest valid prefix of a corrupt log, and say so')
-    .option('--allow-unknown-version', 'read a format version this build does not know by its shape')
-    .option('--max-row-bytes <n>', 'refuse a longer row (default: 268435456)')
-    .option('--max-log-bytes <n>', 'refuse a longer log, decompressed (default: 68719476736)')
-    .option('--max-window-bytes <n>', 'refuse a larger zstd window (default: 134217728)')
-}
-
-const PREPARE_HELP = `
-Examples:
-  dsh-ref prepare --target my-session "Continue from @[Login fix](dsh-session:ImxvZ2luLWZpeCI)"
-  echo "Review this." | dsh-ref prepare --ref login-fix --format chat
-  dsh-ref prepare --ref login-fix --format snapshot --output context.md
-
-The message is the argument, or standard input ("-", or piped). A session is a
-dsh-session: URI, a mention, a path, "-" (a log on standard input), an id, or the
-beginning of one (6 characters or more). All or nothing: when one session cannot
-be read, nothing is printed.`
-
-const CHECK_HELP = `
-Examples:
-  dsh-ref check login-fix
-  dsh-ref check --all
-  dsh-ref check --all --format json | jq '.logs[] | select(.status != "ok")'
-
-Every row is parsed, every checksum, fold rule and message checked. One line a
-log, one line a finding. Exit status 4 when a log is corrupt, unsupported or
-unreadable, with --strict also when there is any issue.`
-
-const SURFACE_HELP = `
-Examples:
-  dsh-ref surface login-fix
-  dsh-ref surface ./session.jsonl | jq .nodes
-  zstd -dc session.v4.jsonl.zstd | dsh-ref surface -`
-
-const SPILL_DIR = 'where full transcripts are saved, or "auto" (default: $DSH_REF_SPILL_DIR)'
-
-const TRANSCRIPT_HELP = `
-Examples:
-  dsh-ref transcript login-fix
-  dsh-ref transcript --format markdown --include-shadowed login-fix
-  dsh-ref transcript id:decode
-
-A session is named as for prepare --ref; "decode" and "grep" are subcommands.`
-
-const DECODE_INPUT = `
-Without a file, or with "-", the transcript is read from standard input.`
-
-const GREP_INPUT = `
-The pattern is a JavaScript regular expression; texts are searched whole, so that
-a match may cross lines. Output is message:role:line, after the source when there
-are several. A source is a saved transcript, a session (id: forces one) or "-",
-standard input, which is also read without any. Status 1 when nothing is found.`
-
-const PRUNE_NOTES = `
-Only files that dsh-ref itself named are removed. Their paths are printed.`
-
-const URI_INPUT = `
-Without arguments, or with "-", records are read from standard input. Arguments
-are plain text, with --json too. One bad record, and nothing is printed.`
-
-const PARSE_INPUT = `
-Each text gives one line of JSON, {text, references}. Without arguments, or with
-"-", texts are read from standard input, one a line; a message of several lines
-needs -0. Arguments are plain text, with --json too. One bad mention, and nothing
-is printed.`
-
-function example(line: string, notes: string): string {
-  return `\nExample:\n  ${line}\n${notes}`
-}
-
-/**
- * Gives a command what all have: the common options, listed after its own, and refusals that know their command. Its
- * subcommands get theirs when they are called, since making options is a good part of start-up.
- */
-function complete(command: Command): void {
-  if (command.options.some(({ long }) => long === '--strict')) return
-  command
-    .hook('preSubcommand', (_, subcommand) => complete(subcommand))
-    .exitOverride((error) => {
-      throw error.exitCode === 0 || error.code === 'commander.help' ? error : usageError(command, error)
-    })
-    .helpCommand(false)
-    .optionsGroup('Common options:')
-    .helpOption('-h, --help', 'Show this help')
-    .option('--root <dir>', 'read sessions under this directory (repeatable)', (dir, dirs: string[] = []) => [
-      ...dirs,
-      dir,
-    ])
-    .option('--strict', 'refuse what would be reported as an issue')
-    .option('-q, --quiet', 'do not report issues on stderr')
-    .addOption(new Option('--color <when>', 'colour in tables').choices(['auto', 'always', 'never']))
-    .addOption(new Option('--error-format <format>', 'errors as text or as a line of JSON').choices(['text', 'json']))
-    .version(
-      `dsh-ref ${VERSION} (reads session formats ${inWords(FORMAT_VERSIONS)})`,
-      '-V, --version',
-      'Show the version',
-    )
+function optionOf({ flags, summary, choices, isRepeatable, conflicts }: OptionSpec): Option {
+  const option = new Option(flags, summary)
+  if (choices) option.choices(choices)
+  if (isRepeatable) option.argParser((value: string, values: readonly string[] = []) => [...values, value])
+  return conflicts === undefined ? option : option.conflicts(conflicts)
 }
 
 function inWords(items: readonly unknown[]): string {
@@ -360,21 +185,37 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 
   const errorFormat = errorFormatOf(argv)
-  const text: CommanderText = { out: '', err: '' }
+  const text: CommanderText = { out: '', err: '', helpOf: undefined }
   let hasPrinted = () => false
   let status = 0
-  const program = buildProgram(text, async (body, command) => {
-    const context = openContext(globalOptions(command), controller.signal)
+  const runBody = async (
+    body: CommandBody,
+    globals: GlobalOptions,
+    args: readonly string[],
+    options: CommandOptions,
+  ) => {
+    const context = openContext(globals, controller.signal)
     hasPrinted = () => context.print.hasPrinted
-    await body(context, command.args, command.opts())
+    await body(context, args, options)
     status = context.print.status
-  })
+  }
+  const internal = INTERNAL.get(argv[0] ?? '')
 
   try {
     try {
-      await program.parseAsync(argv, { from: 'user' })
+      if (internal) await runBody(await internal(), NO_OPTIONS, argv.slice(1), {})
+      else {
+        const program = buildProgram(text, (body, command) =>
+          runBody(body, globalOptions(command), command.args, command.opts()),
+        )
+        await program.parseAsync(argv, { from: 'user' })
+      }
     } catch (error) {
       if (!(error instanceof CommanderError)) throw error
+      if (text.helpOf) {
+        const { path, isError } = text.helpOf
+        text[isError ? 'err' : 'out'] += (await import('./help.ts')).renderHelp(path, terminalColumns())
+      }
       if (error.exitCode === 0) await printText('stdout', text.out)
       else if (errorFormat === 'text') {
         await printText('stderr', text.err)

@@ -1,9 +1,10 @@
 // Values of options and of the environment: checked with zod, refused with the option, the value and what is allowed.
 // Commands load it when they run; which options there are is main.ts.
-import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { invalidConfig } from '../errors.ts'
-import type { CommandContext, CommandOptions } from './print.ts'
+import type { CommandOptions } from './print.ts'
+
+export { absolutePath, type Roots, resolveRoots } from './roots.ts'
 
 /** A whole number in decimal digits. */
 export function integer(range: { readonly min: number; readonly max?: number }): z.ZodType<number, string> {
@@ -67,44 +68,4 @@ function checked<Value>(option: string, value: unknown, schema: z.ZodType<Value>
 
 function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-}
-
-/** Sessions roots, and what named them. */
-export interface Roots {
-  readonly from: '--root' | 'DSH_REF_ROOT' | 'DSH_HOME' | 'default'
-  /** Absolute, without duplicates, at least one; they need not exist. */
-  readonly paths: readonly string[]
-}
-
-/** Finds the sessions roots: `--root`, else `$DSH_REF_ROOT`, else `$DSH_HOME/sessions`, else `~/.dsh/sessions`. */
-export function resolveRoots(context: Pick<CommandContext, 'globals' | 'env' | 'cwd' | 'home'>): Roots {
-  const { env, globals } = context
-  // The home and the current directory are looked up only where needed: either may be missing.
-  const absolute = (path: string) => absolutePath(path, context)
-  if (globals.root.length > 0) {
-    const empty = globals.root.find((path) => !hasText(path))
-    if (empty !== undefined) {
-      throw invalidConfig(`Option --root is ${JSON.stringify(empty)}; give the path of a directory`, {
-        option: '--root',
-        value: empty,
-        allowed: 'the path of a directory',
-      })
-    }
-    return { from: '--root', paths: [...new Set(globals.root.map(absolute))] }
-  }
-  const listed = (env.DSH_REF_ROOT ?? '').split(delimiter).filter(hasText)
-  if (listed.length > 0) return { from: 'DSH_REF_ROOT', paths: [...new Set(listed.map(absolute))] }
-  if (hasText(env.DSH_HOME)) return { from: 'DSH_HOME', paths: [join(absolute(env.DSH_HOME), 'sessions')] }
-  return { from: 'default', paths: [join(context.home, '.dsh', 'sessions')] }
-}
-
-/** Makes a path absolute; a leading `~` or `~/` is the home directory, since no shell expands one in `--root=~/x`. */
-export function absolutePath(path: string, context: Pick<CommandContext, 'cwd' | 'home'>): string {
-  if (path === '~') return context.home
-  if (path.startsWith('~/')) return join(context.home, path.slice(2))
-  return isAbsolute(path) ? resolve(path) : resolve(context.cwd, path)
-}
-
-function hasText(value: string | undefined): value is string {
-  return value !== undefined && value.trim() !== ''
 }

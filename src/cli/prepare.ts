@@ -2,6 +2,7 @@
 
 import { writeFileAtomic } from '../atomic-file.ts'
 import { invalidConfig } from '../errors.ts'
+import { strictJson } from '../json-bytes.ts'
 import { type Prepared, prepare as prepareMessage } from '../pipeline.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
@@ -46,9 +47,16 @@ export const prepare: CommandBody = async (context, args, options) => {
   const issues = [...targetIssues, ...prepared.issues]
   context.print.refuseIfStrict(issues)
   const product = rendered(prepared, format, message.hasFinalNewline)
-  if (output === undefined) await context.print.out(product)
+  if (output === undefined) await context.print.out(await shown(product, context))
   else await writeFileAtomic(absolutePath(output, context), product, context.signal)
   await context.print.issues(issues)
+}
+
+/** A pipe gets the product as it is; a terminal gets nothing that would drive it, and JSON means the same either way. */
+async function shown(product: string, context: CommandContext): Promise<string> {
+  if (!context.stdout.isTerminal) return product
+  const { visibleLines } = await import('../render/transcript.ts')
+  return visibleLines(product)
 }
 
 interface Message {
@@ -100,14 +108,14 @@ function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinal
     case 'snapshot':
       return snapshot === undefined ? '' : `${snapshot}\n`
     case 'json':
-      return `${JSON.stringify({ content: prepared.content, additionalContext: prepared.additionalContext, ...degradedOf(prepared) })}\n`
+      return `${strictJson({ content: prepared.content, additionalContext: prepared.additionalContext, ...degradedOf(prepared) })}\n`
     case 'jsonl':
       return [...own.map(() => ({ role: 'user', content: prepared.content })), ...prepared.additionalContext]
-        .map((line) => `${JSON.stringify(line)}\n`)
+        .map((line) => `${strictJson(line)}\n`)
         .join('')
     case 'chat': {
       const texts = snapshot === undefined ? own : [...own, snapshot]
-      return `${JSON.stringify(texts.map((content) => ({ role: 'user', content })))}\n`
+      return `${strictJson(texts.map((content) => ({ role: 'user', content })))}\n`
     }
   }
 }

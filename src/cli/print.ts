@@ -12,6 +12,7 @@ import {
   readFailed,
   throwIfCancelled,
 } from '../errors.ts'
+import { strictJson } from '../json-bytes.ts'
 import type { Issue, IssueKind } from '../types.ts'
 
 /** Options that every command takes. */
@@ -68,7 +69,9 @@ export interface OutputTraits {
 export interface Print {
   /** Writes the product to stdout as it is; resolves when it has left the process. Refuses once the signal has fired. */
   out(product: string | Uint8Array): Promise<void>
-  /** Writes values to stdout as JSON, one a line; `null` is no value to the stream behind it. */
+  /** Writes a value to stdout as one line of JSON that every parser takes: half a surrogate pair becomes U+FFFD. */
+  json(value: unknown): Promise<void>
+  /** Writes values to stdout as exact JSON, one a line; `null` is no value to the stream behind it. */
   jsonLines(values: Iterable<NonNullable<unknown>>): Promise<void>
   /** Writes one line to stderr; nothing with `--quiet`. */
   note(message: string): Promise<void>
@@ -181,6 +184,11 @@ export function createPrint(to: {
     await Promise.race([written.catch(throwStdoutFailure), aborted])
   }
 
+  async function json(value: unknown): Promise<void> {
+    const line = strictJson(value)
+    await out(`${stdoutIsTerminal ? await makeVisible(line) : line}\n`)
+  }
+
   async function jsonLines(values: Iterable<NonNullable<unknown>>): Promise<void> {
     const { default: ndjson } = await import('ndjson')
     const lines = ndjson.stringify()
@@ -202,6 +210,7 @@ export function createPrint(to: {
 
   return {
     out,
+    json,
     jsonLines,
     note,
     async issues(issues) {
@@ -313,7 +322,7 @@ async function makeVisible(text: string): Promise<string> {
 }
 
 async function printJsonError(error: Readonly<Record<string, unknown>>): Promise<void> {
-  await printText('stderr', `${await makeVisible(JSON.stringify({ error }))}\n`)
+  await printText('stderr', `${await makeVisible(strictJson({ error }))}\n`)
 }
 
 async function writeStderr(stderr: Sink, text: string): Promise<void> {
@@ -389,6 +398,11 @@ function openInput(signal: AbortSignal): Input {
       }
     },
   }
+}
+
+/** Width of the terminal that stdout or stderr is; `undefined` when neither is one. */
+export function terminalColumns(): number | undefined {
+  return outputTraits(1, 'never').columns ?? outputTraits(2, 'never').columns
 }
 
 function outputTraits(fd: 1 | 2, choice: ColorChoice): OutputTraits {

@@ -1,6 +1,6 @@
 // What several commands do with session arguments: find them, read them, know the target.
 
-import type { DecodeLimits } from '../decode/decode.ts'
+import { type DecodeLimits, LARGEST_ROW_BYTES } from '../decode/decode.ts'
 import { DshRefError, invalidConfig } from '../errors.ts'
 import { type LocateOptions, locate, locatePath, parseSessionArgument, sourceOf } from '../locate.ts'
 import type { ReferenceInput } from '../pipeline.ts'
@@ -12,10 +12,13 @@ import type { CommandContext, CommandOptions } from './print.ts'
 /** How a command reads logs: roots, limits, and what it does about unknown versions. */
 export type ReadingOptions = LocateOptions & { readonly limits: Partial<DecodeLimits>; readonly salvage: boolean }
 
+/** … and what of a log: the surface at some event, the texts of all its messages. */
+type SurfaceReadingOptions = ReadingOptions & Pick<SalvageOptions, 'throughSeq' | 'texts'>
+
 /** The reading options common to commands that open logs. */
 export function readingOptions(context: CommandContext, options: CommandOptions): ReadingOptions {
   const { maxRowBytes, maxLogBytes, maxWindowBytes } = optionsOf(options, {
-    maxRowBytes: integer({ min: 1024 }),
+    maxRowBytes: integer({ min: 1024, max: LARGEST_ROW_BYTES }),
     maxLogBytes: integer({ min: 1024 }),
     maxWindowBytes: integer({ min: 1024 }),
   })
@@ -43,23 +46,23 @@ export async function referenceOf(
   return { log: await locate(parsed, options), ...('label' in parsed && { label: parsed.label }) }
 }
 
-/** Reads the surface an argument names: a session, a path, or raw rows on standard input. */
+/**
+ * Reads the surface an argument names: a session, a path, or raw rows on standard input. Texts that projection drops are
+ * read only when `options` says so.
+ */
 export async function surfaceOf(
   argument: string,
   context: CommandContext,
-  options: ReadingOptions & Pick<SalvageOptions, 'throughSeq'>,
+  options: SurfaceReadingOptions,
 ): Promise<SalvagedSurface> {
   const parsed = parseSessionArgument(argument, context.cwd)
   if (parsed.kind === 'stdin') return readStdin(context, options)
   const log = await locate(parsed, options)
-  const surface = await readSurfaceOrPrefix(sourceOf(log), options)
+  const surface = await readSurfaceOrPrefix(sourceOf(log), { texts: 'conversation', ...options })
   return { ...surface, issues: [...log.issues, ...surface.issues] }
 }
 
-async function readStdin(
-  context: CommandContext,
-  options: ReadingOptions & Pick<SalvageOptions, 'throughSeq'>,
-): Promise<SalvagedSurface> {
+async function readStdin(context: CommandContext, options: SurfaceReadingOptions): Promise<SalvagedSurface> {
   if (context.stdin.isTerminal) {
     throw invalidConfig(
       '"-" reads a session log from standard input, which is a terminal; pipe a log in or name a session',
@@ -67,7 +70,7 @@ async function readStdin(
   }
   return readSurfaceOrPrefix(
     { kind: 'bytes', name: '<stdin>', bytes: context.stdin.chunks(), encoding: 'raw' },
-    options,
+    { texts: 'conversation', ...options },
   )
 }
 

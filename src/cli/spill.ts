@@ -39,7 +39,7 @@ export const list: CommandBody = async (context, _, options) => {
   const { listSpills } = await import('../spill.ts')
   const directory = directoryOf(spillDir, context) ?? autoDirectory(context)
   const transcripts = await orNothing(directory.isAuto, () => listSpills(directory.path), [])
-  if (format === 'json') await context.print.jsonLines(transcripts)
+  if (format === 'json') await printJson(context, { directory: directory.path, transcripts })
   else await context.print.out(await table(transcripts))
 }
 
@@ -58,7 +58,7 @@ export const prune: CommandBody = async (context, _, options) => {
     () => pruneSpills(directory.path, olderThan, { isDryRun: options.dryRun === true }),
     { removed: [], issues: [] },
   )
-  if (format === 'json') await context.print.jsonLines(removed)
+  if (format === 'json') await printJson(context, { directory: directory.path, removed, issues })
   else {
     const { visible } = await import('../render/text.ts')
     await context.print.out(removed.map(({ path }) => `${visible(path)}\n`).join(''))
@@ -68,6 +68,10 @@ export const prune: CommandBody = async (context, _, options) => {
     const others = issues.length === 1 ? '' : `, and ${issues.length - 1} more`
     throw readFailed('unreadable', `${first.message}${others}`, { issues })
   }
+}
+
+async function printJson(context: CommandContext, value: object): Promise<void> {
+  await context.print.jsonLines([{ schemaVersion: 1, ...value }])
 }
 
 interface SpillDirectory {

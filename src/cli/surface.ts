@@ -12,7 +12,7 @@ import { readingOptions, surfaceOf } from './sessions.ts'
 /** Prints what the model sees of one session, now or at an earlier event. */
 export const surface: CommandBody = async (context, [argument = '-'], options) => {
   const { format = 'table', at } = optionsOf(options, { format: oneOf(['table', 'json']), at: integer({ min: 0 }) })
-  const reading = readingOptions(context, options)
+  const reading = { ...readingOptions(context, options), texts: 'all' } as const
   const result = await surfaceOf(argument, context, at === undefined ? reading : { ...reading, throughSeq: at })
   const last = result.capturedThroughSeq
   if (at !== undefined && (last === null || at > last)) {
@@ -23,7 +23,7 @@ export const surface: CommandBody = async (context, [argument = '-'], options) =
   const seen = at === undefined ? result : { ...result, capturedThroughSeq: at }
   const items = itemsOf(seen)
   if (format === 'table') await context.print.out(renderSurface(seen, items, context.stdout.columns))
-  else await context.print.out(`${JSON.stringify(dataOf(seen, items))}\n`)
+  else await context.print.json(dataOf(seen, items))
   await context.print.issues(result.issues)
 }
 

@@ -15,7 +15,8 @@ import {
   visibleLines,
 } from '../render/transcript.ts'
 import { retain } from '../retain.ts'
-import { readSurface, type Surface } from '../surface.ts'
+import { readSurfaceOrPrefix } from '../salvage.ts'
+import type { Surface } from '../surface.ts'
 import { decodeTranscript, type ShadowedMessage, searchTranscript, type Transcript } from '../transcript.ts'
 import type { ConversationMessage, Issue } from '../types.ts'
 import { integer, oneOf, optionsOf } from './options.ts'
@@ -73,8 +74,8 @@ function rendered(
       // Retention without a limit leaves nothing out: the same data and facts as in a message, for the whole.
       const { data, facts } = retain(source, Number.MAX_SAFE_INTEGER)
       const { capturedFormatVersion } = captureFacts(source)
-      const { issues } = source
-      return `${JSON.stringify({ data, facts: { capturedFormatVersion, ...facts }, shadowed, issues })}\n`
+      const { issues, degraded } = source
+      return jsonLine({ data, facts: { capturedFormatVersion, ...facts }, shadowed, issues, degraded })
     }
   }
 }
@@ -89,9 +90,7 @@ export const decode: CommandBody = async (context, [argument = '-'], options) =>
   if (message === undefined) {
     await printText(
       context,
-      format === 'json'
-        ? `${JSON.stringify(artifact)}\n`
-        : renderTranscriptText(artifact.messages, artifact.shadowed ?? []),
+      format === 'json' ? jsonLine(artifact) : renderTranscriptText(artifact.messages, artifact.shadowed ?? []),
     )
     return
   }
@@ -162,7 +161,7 @@ async function conversationOf(
       return { messages: decodeTranscript(textOf(bytes, argument), nameOf(argument)).messages, issues: [] }
     }
     const log = { kind: 'bytes', name: nameOf(argument), bytes: inOnePiece(bytes), encoding: 'raw' } as const
-    return conversationIn(await readSurface(log, reading))
+    return conversationIn(await readSurfaceOrPrefix(log, reading))
   }
   return conversationIn(await surfaceOf(argument, context, reading))
 }
@@ -217,6 +216,10 @@ function textOf(bytes: Uint8Array, argument: string): string {
 
 function nameOf(argument: string): string {
   return argument === '-' ? '<stdin>' : argument
+}
+
+function jsonLine(value: object): string {
+  return `${JSON.stringify({ schemaVersion: 1, ...value })}\n`
 }
 
 /** Prints as it is into a pipe or a file; a terminal gets nothing that would drive it. */

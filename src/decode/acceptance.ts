@@ -3,6 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type DshRefError, readFailed } from '../errors.ts'
+import { briefText } from '../json-bytes.ts'
 import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
 import { IssueLog } from './issues.ts'
 import { currentData, currentType } from './legacy.ts'
@@ -10,6 +11,7 @@ import { decodeMessage } from './message.ts'
 import { decodeUtf8, type EventRecord, type PackedRecord, parseRecord } from './records.ts'
 import { RowHead } from './row-head.ts'
 import type { RowStore } from './row-store.ts'
+import { isTextWanted, type WantedTexts } from './slim-row.ts'
 import { isSurfaceType, RETIRED_TYPES, vocabularyOf } from './vocabulary.ts'
 
 /** What some stage does with the accepted events of one log. Throwing from it ends the read. */
@@ -66,6 +68,7 @@ export class RowAcceptance {
   readonly #known: ReadonlyMap<string, unknown>
   readonly #everyRow: boolean
   readonly #untilSeq: number
+  readonly #texts: WantedTexts
   #offence: Offence | undefined
   #discardedRows = 0
   #isBlockUtf8 = true
@@ -78,7 +81,7 @@ export class RowAcceptance {
     header: SessionHeader,
     visitor: LogVisitor,
     store: RowStore,
-    options: { everyRow: boolean; untilSeq: number },
+    options: { everyRow: boolean; untilSeq: number; texts: WantedTexts },
   ) {
     this.header = header
     this.#version = header.version
@@ -88,6 +91,7 @@ export class RowAcceptance {
     this.#known = vocabularyOf(header.version)
     this.#everyRow = options.everyRow
     this.#untilSeq = options.untilSeq
+    this.#texts = options.texts
   }
 
   /** Whether every event the reader asked for was accepted; what follows is not looked at. */
@@ -188,6 +192,7 @@ export class RowAcceptance {
       header: this.header,
       store: this.#store,
       issues: this.issues,
+      texts: this.#texts,
       toolResults: this.#version === 0 ? new Map() : undefined,
     }
     return this.#sharedContext
@@ -249,7 +254,12 @@ export class RowAcceptance {
     else if (this.#version >= 3 && type === 'request/header') this.#checkRequestHeader(record)
     const isKnown = this.#known.has(type)
     if (!isKnown && !record.isIgnorable) {
-      this.issues.add({ kind: 'unknown-event-type', message: `Unknown event type ${type}`, line: this.line, seq })
+      this.issues.add({
+        kind: 'unknown-event-type',
+        message: `Unknown event type ${briefText(type)}`,
+        line: this.line,
+        seq,
+      })
     }
     const { data } = record
     this.#visitor.logOnly?.({
@@ -270,7 +280,7 @@ export class RowAcceptance {
         kind: isKnownKey ? 'envelope-field' : 'extra-key',
         message: isKnownKey
           ? 'A row has an ignorable that is not true'
-          : `A row has an unknown key ${JSON.stringify(key)}`,
+          : `A row has an unknown key ${JSON.stringify(briefText(key))}`,
         line: this.line,
         seq: record.seq,
       })
@@ -359,6 +369,7 @@ interface EventContext {
   readonly header: SessionHeader
   readonly store: RowStore
   readonly issues: IssueLog
+  readonly texts: WantedTexts
   /** Tool results on the surface of a log old enough to hold rewrites without an id of their own. */
   readonly toolResults: Map<number, StoredEvent> | undefined
 }
@@ -377,6 +388,7 @@ class StoredEvent implements SurfaceEvent {
   /** Id of the message an old rewrite takes over; kept, because what it replaced is soon forgotten. */
   #takenOverId: string | undefined
   #hasReportedId = false
+  #isReleased = false
 
   constructor(
     context: EventContext,
@@ -408,13 +420,13 @@ class StoredEvent implements SurfaceEvent {
   }
 
   #checked(data: unknown): SurfaceMessage {
-    const { header, issues } = this.#context
+    const { header, issues, texts } = this.#context
     const message = decodeMessage(this.type, this.seq, data, header.version)
     if (message.id === undefined && !this.#hasReportedId) {
       this.#hasReportedId = true
       issues.add({ kind: 'message-id', message: 'A message has no id', seq: this.seq })
     }
-    return message
+    return isTextWanted(this.type, texts) ? message : { ...message, text: '' }
   }
 
   #currentData(): unknown {
@@ -451,6 +463,8 @@ class StoredEvent implements SurfaceEvent {
   }
 
   release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
     this.#context.toolResults?.delete(this.seq)
     this.#context.store.release(this.#handle)
   }

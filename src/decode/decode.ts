@@ -1,9 +1,10 @@
 // Reads one session log, raw or zstd, from a file or a stream, and hands its accepted events to a visitor (FORMAT.md
 // sections 7 and 8). One pass, bounded memory; nothing on disk is touched.
 
-import { isUtf8 } from 'node:buffer'
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { isUtf8, constants as stringLimits } from 'node:buffer'
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import { cancelled, DshRefError, readFailed, throwIfCancelled } from '../errors.ts'
 import type { Issue, ReadingMode, SessionHeader } from '../types.ts'
 import { type AcceptanceState, type LogVisitor, RowAcceptance } from './acceptance.ts'
@@ -11,16 +12,31 @@ import { decodeHeader } from './header.ts'
 import { IssueLog } from './issues.ts'
 import { LineSplitter } from './lines.ts'
 import { decodeUtf8 } from './records.ts'
-import { FileRowStore, MemoryRowStore, type RowStore } from './row-store.ts'
+import { FileRowStore, MemoryRowStore, ROOMY_BYTES, type RowStore } from './row-store.ts'
+import { slimRow, type WantedTexts } from './slim-row.ts'
+import { type Change, FileWatch } from './stability.ts'
 
 export type { LogVisitor } from './acceptance.ts'
 
 /** How the bytes of a log are stored. */
 export type LogEncoding = 'raw' | 'zstd'
 
+/** A row becomes a string, and no string is longer. */
+export const LARGEST_ROW_BYTES = stringLimits.MAX_STRING_LENGTH
+
+/** A header holds a few names and paths; a file without newlines must not be read to its end to find none. */
+const MAX_HEADER_BYTES = 1024 * 1024
+
 /** A log to read. `name` is what messages call it: the path, or `<stdin>`. */
 export type LogSource =
-  | { readonly kind: 'file'; readonly path: string; readonly encoding: LogEncoding; readonly mode?: ReadingMode }
+  | {
+      readonly kind: 'file'
+      readonly path: string
+      readonly encoding: LogEncoding
+      readonly mode?: ReadingMode
+      /** Whose log it was when it was located; a header that names another session means that it was replaced since. */
+      readonly sessionId?: string
+    }
   | {
       readonly kind: 'bytes'
       readonly name: string
@@ -54,6 +70,13 @@ export interface DecodeOptions {
   readonly everyRow?: boolean
   /** Accept events through this seq only and end the log there, as if it had no more; for salvage. */
   readonly untilSeq?: number
+  /**
+   * Whose texts somebody will ask for: with `conversation` those of user and assistant messages, which is all that
+   * projection keeps; the others read as empty and take no memory. Default: all.
+   */
+  readonly texts?: WantedTexts
+  /** Memory, in bytes, for the surface rows of a log that cannot be read again by place, above which they are made slim. */
+  readonly roomyBytes?: number
   /** zstd decoder; the default is the platform's own where it has one. */
   readonly decoder?: 'native' | 'javascript'
   /**
@@ -108,8 +131,9 @@ export interface LogReader<T> extends LogVisitor {
 const READ_BYTES = 1024 * 1024
 
 /**
- * Reads `source` and returns what the visitor made of it, with the facts of the log. Throws `READ_FAILED` (`unreadable`,
- * `unsupported`, `corrupt`) naming file, line or frame, and seq; `CANCELLED` when the signal fires.
+ * Reads `source` and returns what the visitor made of it, with the facts of the log. A file that changed under the read is
+ * read once more, with a visitor made anew. Throws `READ_FAILED` (`unreadable`, `unsupported`, `corrupt`) naming file, line
+ * or frame, and seq; `CANCELLED` when the signal fires.
  */
 export async function decodeLog<T>(
   source: LogSource,
@@ -120,10 +144,7 @@ export async function decodeLog<T>(
   try {
     throwIfCancelled(options.signal)
     if (source.kind === 'bytes') {
-      return await readBytes(
-        source.bytes,
-        new LogDecoding(name, source.encoding, 'native', visit, options, () => new MemoryRowStore()),
-      )
+      return await readBytes(source.bytes, new LogDecoding(name, source.encoding, 'native', visit, options))
     }
     return await readFile(source, visit, options)
   } catch (error) {
@@ -142,34 +163,44 @@ export async function readLogHeader(
   source: Extract<LogSource, { kind: 'file' }>,
   options: Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> = {},
 ): Promise<{ header: SessionHeader; issues: readonly Issue[]; bytesRead: number }> {
-  const { path, encoding } = source
-  let descriptor: number | undefined
   try {
-    descriptor = openSync(path, READ_ONLY)
-    const stat = fstatSync(descriptor)
-    checkRegular(path, stat)
-    const decoding = new LogDecoding(
-      path,
-      encoding,
-      'native',
-      () => ({ finish: () => undefined }),
-      options,
-      () => new MemoryRowStore(),
-    )
-    const buffer = Buffer.allocUnsafe(HEADER_PIECE_BYTES)
-    for (let position = 0; position < stat.size; ) {
-      const bytesRead = readSync(descriptor, buffer, 0, HEADER_PIECE_BYTES, position)
-      if (bytesRead === 0) throw changed(path)
-      position += bytesRead
-      const decoded = await decoding.pushHeader(buffer.subarray(0, bytesRead))
-      if (decoded) return { ...decoded, bytesRead: position }
-    }
-    await decoding.end()
-    throw new Error('A log without a header was read to its end')
+    return await stable(source.path, options.signal, (earlier) => readHeaderOnce(source, options, earlier))
   } catch (error) {
-    throw named(error, path, options.signal)
+    throw named(error, source.path, options.signal)
+  }
+}
+
+async function readHeaderOnce(
+  { path, encoding }: Extract<LogSource, { kind: 'file' }>,
+  options: Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'>,
+  earlier: FileWatch | undefined,
+): Promise<Attempt<{ header: SessionHeader; issues: readonly Issue[]; bytesRead: number }>> {
+  checkRegular(path, statSync(path))
+  const descriptor = openSync(path, READ_ONLY)
+  try {
+    const state = fstatSync(descriptor, { bigint: true })
+    checkRegular(path, state)
+    const watch = new FileWatch(descriptor, state)
+    const decoding = new LogDecoding(path, encoding, 'native', () => ({ finish: () => undefined }), options)
+    const buffer = Buffer.allocUnsafe(HEADER_PIECE_BYTES)
+    try {
+      for (let position = 0; position < watch.size; ) {
+        const bytesRead = readSync(descriptor, buffer, 0, HEADER_PIECE_BYTES, position)
+        if (bytesRead === 0) throw changed(path)
+        const piece = buffer.subarray(0, bytesRead)
+        watch.remember(piece, position)
+        position += bytesRead
+        const decoded = await decoding.pushHeader(piece)
+        // One row, mostly in one piece: that much is not worth a second look.
+        if (decoded) return { value: { ...decoded, bytesRead: position }, change: 'none' }
+      }
+      await decoding.end()
+      throw new Error('A log without a header was read to its end')
+    } catch (error) {
+      return failure(error, watch, earlier)
+    }
   } finally {
-    if (descriptor !== undefined) closeSync(descriptor)
+    closeSync(descriptor)
   }
 }
 
@@ -178,13 +209,85 @@ async function readFile<T>(
   visit: (header: SessionHeader) => LogReader<T>,
   options: DecodeOptions,
 ): Promise<{ result: T; facts: LogFacts }> {
-  const { path, encoding, mode = 'native' } = source
-  await using file = await openLog(path)
-  const { size } = file
+  return stable<{ result: T; facts: LogFacts }>(source.path, options.signal, async (earlier) => {
+    await using file = await openLog(source.path)
+    const { watch } = file
+    try {
+      const value = await readFileOnce(source, file, visit, options)
+      return { value, change: watch.change() }
+    } catch (error) {
+      return failure(error, watch, earlier)
+    }
+  })
+}
+
+/** One read of a file, and what happened to the file meanwhile. */
+type Attempt<T> =
+  | { readonly value: T; readonly change: Change }
+  | { readonly error: unknown; readonly watch: FileWatch; readonly change: Change; readonly sinceEarlier: Change }
+
+function failure(error: unknown, watch: FileWatch, earlier: FileWatch | undefined): Attempt<never> {
+  return { error, watch, change: watch.change(), sinceEarlier: earlier ? watch.changeSince(earlier) : 'none' }
+}
+
+/** Time before a log that changed under the reader is read again, in milliseconds: whoever rewrites it may be done then. */
+const RETRY_AFTER_MILLISECONDS = 30
+
+/**
+ * Reads a file that may be written to meanwhile. What was added behind the bytes read does no harm. After any other change
+ * the file is read once more; if it changes again, the refusal says so. A log is called damaged only when it stayed the
+ * same, or grew, and twice gave the same reason.
+ */
+async function stable<T>(
+  path: string,
+  signal: AbortSignal | undefined,
+  attempt: (earlier?: FileWatch) => Promise<Attempt<T>>,
+): Promise<T> {
+  const first = await attempt()
+  if ('value' in first) {
+    if (isHarmless(first.change)) return first.value
+  } else if (!isAboutContent(first.error) || (first.change === 'none' && first.watch.isSettled)) throw first.error
+  await setTimeout(RETRY_AFTER_MILLISECONDS, undefined, { ...(signal && { signal }) })
+
+  const second = await attempt('watch' in first ? first.watch : undefined)
+  if ('value' in second) {
+    if (second.change !== 'rewritten') return second.value
+    throw changed(path)
+  }
+  const { error, watch, change, sinceEarlier } = second
+  if (!isAboutContent(error)) throw error
+  const isSame = 'error' in first && (first.error as Error).message === (error as Error).message
+  const isFirm = isSame ? isHarmless(change) && isHarmless(sinceEarlier) : change === 'none' && watch.isSettled
+  throw isFirm ? error : changed(path, error)
+}
+
+function isHarmless(change: Change): boolean {
+  return change === 'none' || change === 'grown'
+}
+
+/** Whether a refusal may come from bytes that were written while they were read. */
+function isAboutContent(error: unknown): boolean {
+  if (!(error instanceof DshRefError)) return false
+  const { reason, facts } = error
+  return reason === 'corrupt' || reason === 'unsupported' || facts.rule === CHANGED
+}
+
+async function readFileOnce<T>(
+  { path, encoding, mode = 'native', sessionId }: Extract<LogSource, { kind: 'file' }>,
+  file: OpenLog,
+  visit: (header: SessionHeader) => LogReader<T>,
+  options: DecodeOptions,
+): Promise<{ result: T; facts: LogFacts }> {
+  const { watch } = file
+  const { size } = watch
   const resumed = options.resumeFrom?.point
   if (resumed && (await tailOf(file, resumed.offset)) !== resumed.tail) throw rewritten(path)
-  const store = () => (encoding === 'raw' ? new FileRowStore(file.handle.fd, path) : new MemoryRowStore())
-  const decoding = new LogDecoding(path, encoding, mode, visit, options, store)
+  const store = encoding === 'raw' ? new FileRowStore(file.handle.fd, path) : undefined
+  const visitSame = (header: SessionHeader) => {
+    if (sessionId !== undefined && header.id !== sessionId) throw changed(path)
+    return visit(header)
+  }
+  const decoding = new LogDecoding(path, encoding, mode, visitSame, options, store)
   let position = resumed?.offset ?? 0
   // Two buffers: the next piece is read while this one is decoded. No larger than the log, for there are many small ones.
   const bufferBytes = Math.min(READ_BYTES, size - position)
@@ -199,6 +302,7 @@ async function readFile<T>(
     const piece = await next
     throwIfCancelled(options.signal)
     if (piece.length === 0) throw changed(path)
+    watch.remember(piece, position)
     position += piece.length
     next = position < size ? readPiece(index, position) : undefined
     try {
@@ -215,8 +319,6 @@ async function readFile<T>(
   const outcome = await decoding.endWithReach()
   const { resumePoint } = outcome.facts
   const tail = resumePoint && (await tailOf(file, resumePoint.offset))
-  const after = await file.handle.stat()
-  if (after.size < size) throw changed(path)
   if (!resumePoint || tail === undefined) return outcome
   return { ...outcome, facts: { ...outcome.facts, resumePoint: { ...resumePoint, tail } } }
 }
@@ -245,28 +347,30 @@ async function readBytes<T>(
 // Not blocking: opening a FIFO would wait for a writer that may never come.
 const READ_ONLY = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
-function checkRegular(path: string, stat: Stats): void {
-  if (stat.isFile()) return
+function checkRegular(path: string, state: Stats | BigIntStats): void {
+  if (state.isFile()) return
   throw readFailed(
     'unreadable',
-    `${path} is ${stat.isDirectory() ? 'a directory' : 'no regular file'}, not a session log`,
+    `${path} is ${state.isDirectory() ? 'a directory' : 'no regular file'}, not a session log`,
     { file: path },
   )
 }
 
-async function openLog(
-  path: string,
-): Promise<{ handle: FileHandle; size: number; [Symbol.asyncDispose](): Promise<void> }> {
-  let handle: FileHandle
+/** A log that is open for reading. */
+interface OpenLog {
+  readonly handle: FileHandle
+  readonly watch: FileWatch
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+async function openLog(path: string): Promise<OpenLog> {
+  // Looked at before it is opened: opening a FIFO lets the writer at its other end go on, opening a tape winds it back.
+  checkRegular(path, await stat(path))
+  const handle = await open(path, READ_ONLY)
   try {
-    handle = await open(path, READ_ONLY)
-  } catch (cause) {
-    throw unreadable(path, cause)
-  }
-  try {
-    const stat = await handle.stat()
-    checkRegular(path, stat)
-    return { handle, size: stat.size, [Symbol.asyncDispose]: () => handle.close() }
+    const state = await handle.stat({ bigint: true })
+    checkRegular(path, state)
+    return { handle, watch: new FileWatch(handle.fd, state), [Symbol.asyncDispose]: () => handle.close() }
   } catch (error) {
     await handle.close()
     throw error
@@ -287,7 +391,7 @@ class LogDecoding<T> {
   readonly #visit: (header: SessionHeader) => LogReader<T>
   readonly #options: DecodeOptions
   readonly #limits: DecodeLimits
-  readonly #makeStore: () => RowStore
+  readonly #store: RowStore | undefined
   readonly #issues: IssueLog
   readonly #lines: LineSplitter
   readonly #resumed: ResumePoint | undefined
@@ -311,21 +415,23 @@ class LogDecoding<T> {
     mode: ReadingMode,
     visit: (header: SessionHeader) => LogReader<T>,
     options: DecodeOptions,
-    makeStore: () => RowStore,
+    store?: RowStore,
   ) {
     this.#name = name
     this.#encoding = encoding
     this.#mode = mode
     this.#visit = visit
     this.#options = options
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
-    this.#makeStore = makeStore
+    const limits = { ...DEFAULT_LIMITS, ...options.limits }
+    this.#limits = { ...limits, maxRowBytes: Math.min(limits.maxRowBytes, LARGEST_ROW_BYTES) }
+    this.#store = store
     this.#lines = new LineSplitter(
       {
         block: (bytes, start, end) => this.#block(bytes, start, end),
         row: (bytes, start, end, offset) => this.#row(bytes, start, end, offset),
+        refuseRow: (limitBytes, offset) => this.#refuseRow(limitBytes, offset),
       },
-      this.#limits.maxRowBytes,
+      Math.min(MAX_HEADER_BYTES, this.#limits.maxRowBytes),
       options.resumeFrom?.point.plaintextBytes,
     )
     this.#resumed = options.resumeFrom?.point
@@ -462,6 +568,7 @@ class LogDecoding<T> {
   }
 
   #frameBytes(chunk: Uint8Array, frame: number): void {
+    throwIfCancelled(this.#options.signal)
     if (this.#acceptance) this.#acceptance.frame = frame
     this.#plaintext(chunk)
     const isCrowded = this.#acceptance && (this.#acceptance.line > 1 || this.#lines.pendingBytes > 0)
@@ -541,12 +648,29 @@ class LogDecoding<T> {
     if (this.#isHeaderOnly && this.#encoding === 'raw') throw HEADER_IS_KNOWN
   }
 
-  #accept(header: SessionHeader): RowAcceptance {
-    this.#reader = this.#visit(header)
-    this.#acceptance = new RowAcceptance(header, this.#reader, this.#makeStore(), {
-      everyRow: this.#options.everyRow ?? false,
-      untilSeq: this.#options.untilSeq ?? Number.POSITIVE_INFINITY,
+  #refuseRow(limitBytes: number, offset: number): never {
+    if (!this.#acceptance && limitBytes === MAX_HEADER_BYTES) {
+      throw readFailed('corrupt', `The first row is longer than ${limitBytes} bytes, so this is no session log`, {
+        rule: 'header',
+        line: 1,
+      })
+    }
+    const advice = limitBytes === LARGEST_ROW_BYTES ? '' : '; raise --max-row-bytes if the log is to be trusted'
+    throw readFailed('unsupported', `A row is longer than the limit of ${limitBytes} bytes${advice}`, {
+      limit: 'maxRowBytes',
+      maxRowBytes: limitBytes,
+      line: (this.#acceptance?.line ?? 0) + 1,
+      offset,
     })
+  }
+
+  #accept(header: SessionHeader): RowAcceptance {
+    this.#lines.maxRowBytes = this.#limits.maxRowBytes
+    const { everyRow = false, untilSeq = Number.POSITIVE_INFINITY, texts = 'all', roomyBytes } = this.#options
+    const slim = (row: Uint8Array) => slimRow(row, header.version, texts)
+    const store = this.#store ?? new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES)
+    this.#reader = this.#visit(header)
+    this.#acceptance = new RowAcceptance(header, this.#reader, store, { everyRow, untilSeq, texts })
     return this.#acceptance
   }
 }
@@ -563,11 +687,16 @@ function crowdedHeaderFrame(): DshRefError {
   })
 }
 
-function changed(path: string): DshRefError {
-  return readFailed('unreadable', `${path} became shorter while it was read; try again`, {
-    file: path,
-    rule: 'changed-while-reading',
-  })
+/** Rule of a refusal that says nothing of the log but that it would not keep still. */
+const CHANGED = 'changed-while-reading'
+
+function changed(path: string, cause?: unknown): DshRefError {
+  return readFailed(
+    'unreadable',
+    `${path} changed while it was read, and not only by growing; try again`,
+    { file: path, rule: CHANGED },
+    { cause },
+  )
 }
 
 function rewritten(path: string): DshRefError {

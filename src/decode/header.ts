@@ -2,7 +2,9 @@
 
 import * as z from 'zod'
 import { readFailed } from '../errors.ts'
+import { briefText } from '../json-bytes.ts'
 import { type Issue, NEWEST_FORMAT_VERSION, type SessionHeader } from '../types.ts'
+import { IssueLog } from './issues.ts'
 
 const count = z.number().refine((value) => Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0), {
   error: 'expected a non-negative safe integer',
@@ -94,15 +96,15 @@ function versionOf(stored: unknown): number | undefined {
 }
 
 function oddities(header: SessionHeader, keys: readonly string[], wrong: readonly string[]): Issue[] {
-  const issues: Issue[] = []
-  const odd = (kind: Issue['kind'], message: string) => issues.push({ kind, message, line: 1 })
+  const issues = new IssueLog()
+  const odd = (kind: Issue['kind'], message: string) => issues.add({ kind, message, line: 1 })
   if (header.version > NEWEST_FORMAT_VERSION) {
     odd('unknown-version', `Format version ${header.version} is read by shape; nothing is known about its rules`)
   }
   for (const key of keys) {
     if (RETIRED_KEYS.has(key)) odd('retired-key', `The header has the retired key ${key}`)
     else if (!Object.hasOwn(HeaderRow.shape, key) && !Object.hasOwn(SIDE_FIELDS, key))
-      odd('extra-key', `The header has an unknown key ${JSON.stringify(key)}`)
+      odd('extra-key', `The header has an unknown key ${JSON.stringify(briefText(key))}`)
   }
   for (const key of wrong) odd('header-field', `The header has a wrong ${key}`)
   if (!keys.includes('delegationDepth')) odd('header-field', 'The header has no delegationDepth')
@@ -114,7 +116,7 @@ function oddities(header: SessionHeader, keys: readonly string[], wrong: readonl
   if (keys.includes(foreign))
     odd('extra-key', `The header has ${foreign}, which format version ${header.version} does not`)
   if (header.version >= 2 && !keys.includes('isSeeded')) odd('header-field', 'The header has no isSeeded')
-  return issues
+  return issues.list(undefined)
 }
 
 /** Absolute on either family of systems: the log may come from another machine. */

@@ -1,7 +1,5 @@
 // Cuts bytes into rows at 0x0A and nowhere else (FORMAT.md section 3.1). Knows nothing of JSON.
 
-import { readFailed } from '../errors.ts'
-
 /** Receives rows. Bytes are valid during a call only. */
 export interface RowSink {
   /** Called before the rows of a block: bytes `start` to `end` of `bytes` are whole rows, newlines included. */
@@ -11,14 +9,17 @@ export interface RowSink {
    * byte in the plaintext. `bytes[end]` is always the newline.
    */
   row(bytes: Uint8Array, start: number, end: number, offset: number): void
+  /** Refuses a row that is longer than this; called as soon as that is known. Throws. */
+  refuseRow(limitBytes: number, offset: number): never
 }
 
 const NEWLINE = 0x0a
 
 /** A push splitter: any cut of the input gives the same rows. */
 export class LineSplitter {
+  /** Longest row. May be changed between two rows. */
+  maxRowBytes: number
   readonly #sink: RowSink
-  readonly #maxRowBytes: number
   /** Pieces of the row that is not complete yet; joined once, because joining per piece is quadratic in a long row. */
   #carried: Uint8Array[] = []
   #carriedBytes = 0
@@ -27,7 +28,7 @@ export class LineSplitter {
 
   constructor(sink: RowSink, maxRowBytes: number, offset = 0) {
     this.#sink = sink
-    this.#maxRowBytes = maxRowBytes
+    this.maxRowBytes = maxRowBytes
     this.#offset = offset
   }
 
@@ -69,6 +70,8 @@ export class LineSplitter {
 
   #emit(bytes: Uint8Array, start: number, end: number): void {
     const offset = this.#offset
+    // However the bytes were cut: a row in one piece is measured like one in many.
+    if (end - start > this.maxRowBytes) this.#sink.refuseRow(this.maxRowBytes, offset)
     this.#offset += end + 1 - start
     this.#sink.row(bytes, start, end, offset)
   }
@@ -78,12 +81,7 @@ export class LineSplitter {
     const rest = Uint8Array.prototype.slice.call(piece, start)
     this.#carried.push(rest)
     this.#carriedBytes += rest.length
-    if (this.#carriedBytes > this.#maxRowBytes) {
-      throw readFailed(
-        'unsupported',
-        `A row is longer than the limit of ${this.#maxRowBytes} bytes; raise --max-row-bytes if the log is to be trusted`,
-        { limit: 'maxRowBytes', maxRowBytes: this.#maxRowBytes, offset: this.#offset },
-      )
-    }
+    // Its newline may be the last byte carried.
+    if (this.#carriedBytes > this.maxRowBytes + 1) this.#sink.refuseRow(this.maxRowBytes, this.#offset)
   }
 }

@@ -5,11 +5,25 @@ import { readFailed } from '../errors.ts'
 import type { SurfaceMessage, SurfaceType } from '../types.ts'
 
 const Source = z.looseObject({ kind: z.string().min(1), plugin: z.unknown().optional() })
-const Block = z.looseObject({ type: z.string() })
+/**
+ * A list of blocks, each an object with a type. By hand, because zod reports every wrong entry of a list: a row of 100 MB
+ * can hold more of them than there is memory for.
+ */
+const Blocks = z
+  .custom<readonly Record<string, unknown>[]>(Array.isArray, 'Invalid input: expected array')
+  .superRefine((blocks: readonly unknown[], issues) => {
+    const wrong = blocks.findIndex((block) => !isRecord(block) || typeof block.type !== 'string')
+    if (wrong === -1) return
+    const isBlock = isRecord(blocks[wrong])
+    const message = `Invalid input: expected ${isBlock ? 'string' : 'object'}`
+    issues.addIssue({ code: 'custom', path: isBlock ? [wrong, 'type'] : [wrong], message })
+  })
+// What a tool answered is never projected, so its blocks may be anything.
+const Anything = z.custom<readonly unknown[]>(Array.isArray, 'Invalid input: expected array')
 const Id = z.unknown().optional()
 
 function messageOf<Role extends string>(role: Role, source: z.ZodType = Source) {
-  return z.looseObject({ id: Id, role: z.literal(role), content: z.array(Block), source })
+  return z.looseObject({ id: Id, role: z.literal(role), content: Blocks, source })
 }
 
 const ToolSource = z.looseObject({ kind: z.literal('tool'), callId: z.string() })
@@ -22,8 +36,7 @@ const WrappedResult = z
       z.looseObject({
         type: z.literal('tool-result'),
         toolCallId: z.string(),
-        // What a tool answered is never projected, so its blocks may be anything.
-        content: z.array(z.unknown()),
+        content: Anything,
       }),
     ]),
   })
@@ -36,7 +49,7 @@ const DirectResult = z
     role: z.literal('tool'),
     source: ToolSource,
     toolCallId: z.string(),
-    content: z.array(Block),
+    content: Blocks,
     isError: z.boolean().optional(),
   })
   .refine((message) => message.toolCallId === message.source.callId, {
@@ -122,4 +135,8 @@ function checkToolError(seq: number, error: unknown, message: Message): void {
     expected: true,
     actual: isError ?? null,
   })
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -10,7 +10,7 @@ export interface RowStore {
   keep(bytes: Uint8Array, start: number, end: number, offset: number): number
   /** The bytes of a kept row. Valid until the next call. */
   read(handle: number): Uint8Array
-  /** Forgets a row. */
+  /** Forgets a row. To be called once for each: its handle is given to another row. */
   release(handle: number): void
 }
 
@@ -20,6 +20,7 @@ export class FileRowStore implements RowStore {
   readonly #file: string
   readonly #offsets: number[] = []
   readonly #lengths: number[] = []
+  readonly #freeHandles: number[] = []
   #buffer = Buffer.allocUnsafe(64 * 1024)
 
   constructor(descriptor: number, file: string) {
@@ -28,8 +29,10 @@ export class FileRowStore implements RowStore {
   }
 
   keep(_bytes: Uint8Array, start: number, end: number, offset: number): number {
-    this.#lengths.push(end - start)
-    return this.#offsets.push(offset) - 1
+    const handle = this.#freeHandles.pop() ?? this.#offsets.length
+    this.#lengths[handle] = end - start
+    this.#offsets[handle] = offset
+    return handle
   }
 
   read(handle: number): Uint8Array {
@@ -50,10 +53,18 @@ export class FileRowStore implements RowStore {
     return this.#buffer.subarray(0, length)
   }
 
-  release(): void {}
+  release(handle: number): void {
+    this.#freeHandles.push(handle)
+  }
 }
 
 const SLAB_BYTES = 1024 * 1024
+
+/** Rows longer than this have a slab of their own: what is left of a shared one would be too much to lose. */
+const LARGE_ROW_BYTES = SLAB_BYTES / 4
+
+/** Memory for rows up to which they are left as they are: a whole read is to stay below 150 MiB, Node itself included. */
+export const ROOMY_BYTES = 24 * 1024 * 1024
 
 interface Slab {
   readonly bytes: Buffer
@@ -61,20 +72,43 @@ interface Slab {
   live: number
 }
 
-/** Copies rows into slabs; a slab whose rows are all released is used again. */
+interface Row {
+  slab: Slab
+  start: number
+  end: number
+  isSlim: boolean
+}
+
+/**
+ * Copies rows into slabs; a slab whose rows are all released is used again. Above `roomyBytes` the rows are made slim and
+ * packed anew, and again whenever they have come to take twice what they took then: a few survivors must not hold on to
+ * the slabs of all that was shadowed around them.
+ */
 export class MemoryRowStore implements RowStore {
-  readonly #rows: ({ slab: Slab; start: number; end: number } | undefined)[] = []
+  readonly #slim: (row: Uint8Array) => Uint8Array | undefined
+  readonly #roomyBytes: number
+  readonly #rows: (Row | undefined)[] = []
   readonly #freeHandles: number[] = []
   readonly #freeSlabs: Slab[] = []
   #current: Slab | undefined
+  /** Bytes of all slabs with rows in them, and how many there may be before the next packing. */
+  #heldBytes = 0
+  #limitBytes: number
+
+  /**
+   * `slim` gives what of a row anybody may still ask for; `undefined` when that is all of it. With 0 `roomyBytes` every
+   * row is made slim when the next one comes.
+   */
+  constructor(slim: (row: Uint8Array) => Uint8Array | undefined, roomyBytes: number) {
+    this.#slim = slim
+    this.#roomyBytes = roomyBytes
+    this.#limitBytes = roomyBytes
+  }
 
   keep(bytes: Uint8Array, start: number, end: number): number {
-    const length = end - start
-    const slab = this.#slabFor(length)
-    slab.bytes.set(bytes.subarray(start, end), slab.used)
-    const row = { slab, start: slab.used, end: slab.used + length }
-    slab.used += length
-    slab.live++
+    // Before the new row comes in: it is at hand, and may be asked for things that only a row at hand is asked for.
+    if (this.#heldBytes > this.#limitBytes) this.#pack()
+    const row = this.#put(bytes.subarray(start, end), false)
     const handle = this.#freeHandles.pop() ?? this.#rows.length
     this.#rows[handle] = row
     return handle
@@ -88,22 +122,66 @@ export class MemoryRowStore implements RowStore {
 
   release(handle: number): void {
     const row = this.#rows[handle]
-    if (!row) return
+    if (!row) throw new Error('A row was released twice')
     this.#rows[handle] = undefined
     this.#freeHandles.push(handle)
-    const { slab } = row
+    this.#leave(row.slab)
+  }
+
+  #put(row: Uint8Array, isSlim: boolean): Row {
+    const slab = this.#slabFor(row.length)
+    slab.bytes.set(row, slab.used)
+    const start = slab.used
+    slab.used += row.length
+    slab.live++
+    return { slab, start, end: slab.used, isSlim }
+  }
+
+  #leave(slab: Slab): void {
     slab.live--
     if (slab.live > 0) return
     slab.used = 0
-    if (slab !== this.#current && slab.bytes.length === SLAB_BYTES) this.#freeSlabs.push(slab)
+    if (slab === this.#current) return
+    this.#heldBytes -= slab.bytes.length
+    if (slab.bytes.length === SLAB_BYTES) this.#freeSlabs.push(slab)
   }
 
   #slabFor(length: number): Slab {
     const current = this.#current
     if (current && current.used + length <= current.bytes.length) return current
-    if (length > SLAB_BYTES / 4) return { bytes: Buffer.allocUnsafeSlow(length), used: 0, live: 0 }
-    if (current?.live === 0 && current.used === 0) return current
-    this.#current = this.#freeSlabs.pop() ?? { bytes: Buffer.allocUnsafeSlow(SLAB_BYTES), used: 0, live: 0 }
+    if (length > LARGE_ROW_BYTES) return this.#hold(length)
+    this.#current = this.#hold(SLAB_BYTES)
     return this.#current
+  }
+
+  #hold(length: number): Slab {
+    this.#heldBytes += length
+    const free = length === SLAB_BYTES ? this.#freeSlabs.pop() : undefined
+    return free ?? { bytes: Buffer.allocUnsafeSlow(length), used: 0, live: 0 }
+  }
+
+  /** Slims the rows that are not slim yet, and moves all of them together. Slabs are used again as they become empty. */
+  #pack(): void {
+    if (this.#current?.live === 0) this.#heldBytes -= this.#current.bytes.length
+    this.#current = undefined
+    const bySlab = new Map<Slab, Row[]>()
+    for (const row of this.#rows) {
+      if (!row) continue
+      const rows = bySlab.get(row.slab)
+      if (rows) rows.push(row)
+      else bySlab.set(row.slab, [row])
+    }
+    for (const [slab, rows] of bySlab) {
+      for (const row of rows) {
+        const bytes = slab.bytes.subarray(row.start, row.end)
+        const slim = row.isSlim ? undefined : this.#slim(bytes)
+        row.isSlim = true
+        // A large row has no slab to share.
+        if (!slim && slab.bytes.length !== SLAB_BYTES) continue
+        Object.assign(row, this.#put(slim ?? bytes, true))
+        this.#leave(slab)
+      }
+    }
+    this.#limitBytes = this.#roomyBytes === 0 ? 0 : Math.max(this.#roomyBytes, 2 * this.#heldBytes)
   }
 }

@@ -60,8 +60,12 @@ const WHOLE_FRAME_BYTES = 256 * 1024
 /** … unless their blocks could hold more than this: a bomb of a few KB must not be decoded in one call. */
 const WHOLE_CONTENT_BYTES = 8 * 1024 * 1024
 
-/** Blocks of a larger frame are handed on in runs of about this size. */
+/** Blocks of a larger frame are handed on in runs of about this size, or when they could hold that much content. */
 const RUN_BYTES = 512 * 1024
+const RUN_CONTENT_BYTES = 16 * 1024 * 1024
+
+/** Content after which the event loop has its turn, so that a signal is heard while a bomb is decoded: half a second. */
+const TURN_CONTENT_BYTES = 64 * 1024 * 1024
 
 /** Neither decoder can address more (1.875 GiB). */
 const LARGEST_WINDOW_BYTES = windowOf((20 << 3) | 7)
@@ -97,6 +101,9 @@ class FrameReader implements ZstdReader {
   #open: OpenFrame | undefined
   /** Upper bound of the content of the current frame's complete blocks. */
   #contentLimit = 0
+  /** … of those that were handed on, and of all since the event loop had its turn. */
+  #writtenLimit = 0
+  #sinceTurn = 0
   /** Why the streamed frame does not decode; a refusal only if the frame turns out to be complete. */
   #defect: { readonly error: unknown } | undefined
   #thrownByCallback: { readonly error: unknown } | undefined
@@ -178,13 +185,15 @@ class FrameReader implements ZstdReader {
         case 'header':
           this.#checkWindow(scanner.header)
           this.#contentLimit = 0
+          this.#writtenLimit = 0
           break
         case 'block':
           boundary = at
           this.#contentLimit +=
             scanner.blockType === BLOCK_TYPE.compressed ? scanner.header.blockMaxBytes : scanner.blockBytes
           if (this.#open) {
-            if (this.#carry.length + at - start < RUN_BYTES) break
+            const content = this.#contentLimit - this.#writtenLimit
+            if (this.#carry.length + at - start < RUN_BYTES && content < RUN_CONTENT_BYTES) break
             yield* this.#write(this.#take(piece, start, at))
           } else {
             // Decided at block ends, so that it does not depend on where the file was cut into pieces.
@@ -212,9 +221,10 @@ class FrameReader implements ZstdReader {
   #checkWindow({ frame, windowBytes }: FrameHeader): void {
     const limit = Math.min(this.#options.maxWindowBytes, LARGEST_WINDOW_BYTES)
     if (windowBytes <= limit) return
+    const advice = limit < LARGEST_WINDOW_BYTES ? '; raise --max-window-bytes if the log is to be trusted' : ''
     throw readFailed(
       'unsupported',
-      `Frame ${frame} needs a window of ${windowBytes} bytes, more than the limit of ${limit}`,
+      `Frame ${frame} needs a window of ${windowBytes} bytes, more than the limit of ${limit}${advice}`,
       { rule: 'zstd-window', frame, limit: 'maxWindowBytes', expected: limit, actual: windowBytes },
     )
   }
@@ -233,6 +243,18 @@ class FrameReader implements ZstdReader {
 
   *#write(blocks: Uint8Array): Steps {
     if (blocks.length > 0) yield* this.#try((open) => open.write(blocks))
+    yield* this.#turn()
+  }
+
+  /** Lets the event loop have its turn now and then. */
+  *#turn(): Steps {
+    this.#sinceTurn += this.#contentLimit - this.#writtenLimit
+    this.#writtenLimit = this.#contentLimit
+    if (this.#sinceTurn < TURN_CONTENT_BYTES) return
+    this.#sinceTurn = 0
+    yield new Promise((resolve) => {
+      setImmediate(resolve)
+    })
   }
 
   /** Runs one call of the open frame; after a defect its blocks are only scanned. */
@@ -260,6 +282,7 @@ class FrameReader implements ZstdReader {
       for (const chunk of this.#decoderInUse.decode(bytes, header, this.#contentLimit)) {
         this.#deliver(chunk, header.frame, false)
       }
+      yield* this.#turn()
     }
     this.#options.onFrameEnd(header.frame, header.offset + this.#scanner.frameBytes)
   }

@@ -1,7 +1,13 @@
 // What `surface` shows a person: a line for each event on the surface, a line for each replacement. Strings only.
 
 import type { Degraded, Replacement, SessionHeader, SurfaceMessage } from '../types.ts'
-import { cutToWidth, padToWidth, visible } from './text.ts'
+import { cutToWidth, displayWidth, padToWidth, visible } from './text.ts'
+
+/** Columns of a source kind; a log may name one of any length. */
+const SOURCE_COLUMNS = 40
+
+/** Characters of a text in the table. */
+const TEXT_LENGTH = 200
 
 /** One event of the surface as data. */
 export interface SurfaceItem {
@@ -38,10 +44,10 @@ export function renderSurface(
   const rows = items.map((item) => [
     String(item.seq),
     item.type,
-    visible(item.sourceKind),
+    cutToWidth(visible(item.sourceKind.slice(0, SOURCE_COLUMNS + 1)), SOURCE_COLUMNS),
     item.checkpoint ? 'checkpoint' : item.projected ? 'projected' : '-',
     String(item.textBytes),
-    visible((texts.get(item.seq) ?? '').slice(0, 200)),
+    visible((texts.get(item.seq) ?? '').slice(0, TEXT_LENGTH)),
   ])
   const through = capturedThroughSeq === null ? 'no events' : `through seq ${capturedThroughSeq}`
   const lines = [
@@ -62,7 +68,12 @@ export function renderSurface(
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? '').length)))
+  // Not Math.max of all at once: a surface of 200,000 messages is more than a call can take.
+  const widths = head.map((title, column) =>
+    column === head.length - 1
+      ? 0
+      : rows.reduce((width, row) => Math.max(width, displayWidth(row[column] ?? '')), displayWidth(title)),
+  )
   const last = head.length - 1
   const line = (cells: readonly string[]) =>
     cells

@@ -27,11 +27,11 @@ export function renderTranscript(
   messages: readonly ConversationMessage[],
   shadowed?: readonly ShadowedMessage[],
 ): string {
-  const { counts, blocks } = fragmented(messages, (index, { role }) => `### Message ${index}: ${role}`, '')
-  const parts = [HEADING, WARNING, captureJson(capture), `${counts} follow. ${DECODING}`, ...blocks]
+  const { counts, blocks } = fragmented(messages, (index, { role }) => `### Message ${index}: ${role}`)
+  const parts = [HEADING, WARNING, captureJson(capture), `Messages: ${counts}. ${DECODING}`, ...blocks]
   if (shadowed) {
-    const section = fragmented(shadowed, shadowedHeading, 'shadowed ')
-    parts.push(SHADOWED_SECTION, `${section.counts} follow. ${SHADOWED_WARNING}`, ...section.blocks)
+    const section = fragmented(shadowed, shadowedHeading)
+    parts.push(SHADOWED_SECTION, `Shadowed messages: ${section.counts}. ${SHADOWED_WARNING}`, ...section.blocks)
   }
   return `${parts.join('\n\n')}\n`
 }
@@ -134,7 +134,6 @@ function captureJson({ sessionId, label, cwd, capturedThroughSeq, capturedFormat
 function fragmented<Message extends ConversationMessage>(
   messages: readonly Message[],
   headingOf: (index: number, message: Message) => string,
-  adjective: '' | 'shadowed ',
 ): { counts: string; blocks: string[] } {
   let count = 0
   const blocks = messages.map((message, index) => {
@@ -142,8 +141,7 @@ function fragmented<Message extends ConversationMessage>(
     count += fragments.length
     return `${headingOf(index + 1, message)}\n\n${fragments.map(fragmentLine).join('\n')}`
   })
-  const plural = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
-  return { counts: `${plural(messages.length, `${adjective}message`)} in ${plural(count, 'fragment')}`, blocks }
+  return { counts: `${messages.length}; fragments: ${count}`, blocks }
 }
 
 /**

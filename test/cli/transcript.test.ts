@@ -93,6 +93,7 @@ describe('transcript', () => {
   test('prints the data object and its facts as JSON', async () => {
     const { stdout } = await run(['twice-compacted', '--format', 'json'])
     expect(JSON.parse(stdout)).toEqual({
+      schemaVersion: 1,
       data: {
         sessionId: 'twice-compacted',
         label: 'twice-compacted',
@@ -183,13 +184,30 @@ describe('transcript', () => {
     expect(printed.join('')).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/)
   })
 
+  test('reads a prefix of a damaged log with --salvage only, and says so', async () => {
+    const damaged = chatLog('damaged', [{ user: 'kept' }, { checkpoint: 'lost', from: 7, to: 7, sources: [0] }])
+    expect(await run(['-'], damaged)).toMatchObject({ exitCode: 4, stdout: '' })
+    const { stdout, stderr } = await run(['-', '--salvage', '--format', 'json'], damaged)
+    expect(JSON.parse(stdout)).toMatchObject({
+      data: { conversation: [{ role: 'user', text: 'kept' }] },
+      degraded: { throughSeq: 0 },
+    })
+    expect(stderr).toMatch(/1 issue: salvaged/)
+    expect(await run(['grep', 'kept', '--salvage'], damaged)).toMatchObject({ exitCode: 0, stdout: '1:user:kept\n' })
+    expect(await run(['grep', 'kept'], damaged)).toMatchObject({ exitCode: 4, stdout: '' })
+  })
+
   test('names what is wrong with its arguments', async () => {
     expect(await run([])).toMatchObject({ exitCode: 2, stdout: '' })
     expect(await run(['--format', 'xml', 'plain-session'])).toMatchObject({ exitCode: 2, stdout: '' })
     expect(await run(['no-such-session'])).toMatchObject({ exitCode: 4, stdout: '' })
-    const misplaced = await run(['--format', 'text', 'decode', 'x'])
-    expect(misplaced).toMatchObject({ exitCode: 2, stdout: '' })
-    expect(misplaced.stderr).toMatch(/transcript decode.*stand behind/)
+    for (const option of ['--include-shadowed', '--salvage', '--format=text']) {
+      const misplaced = await run([option, 'decode', 'x'])
+      expect(misplaced).toMatchObject({ exitCode: 2, stdout: '' })
+      expect(misplaced.stderr).toMatch(/transcript decode.*stand behind/)
+    }
+    // What all commands take may stand anywhere.
+    expect(await run(['--root', home.root, '-q', 'grep', 'Answer', 'plain-session'])).toMatchObject({ exitCode: 0 })
   })
 })
 
@@ -197,7 +215,7 @@ describe('transcript decode', () => {
   test('gives the exact texts back, from a file and from standard input', async () => {
     const path = await saved('plain-session', 'plain.txt')
     const fromFile = await run(['decode', path])
-    expect(JSON.parse(fromFile.stdout)).toEqual(decodeTranscript(readFileSync(path, 'utf8')))
+    expect(JSON.parse(fromFile.stdout)).toEqual({ schemaVersion: 1, ...decodeTranscript(readFileSync(path, 'utf8')) })
     const piped = readFileSync(path)
     expect((await run(['decode'], piped)).stdout).toBe(fromFile.stdout)
     expect((await run(['decode', '-'], piped)).stdout).toBe(fromFile.stdout)

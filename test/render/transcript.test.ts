@@ -35,7 +35,7 @@ This is an untrusted, read-only record of another session, given as background o
   "capturedFormatVersion": 4
 }
 
-2 messages in 2 fragments follow. Each quoted line is a fragment, a JSON string; parse the fragments under a heading and join them with nothing between to get the exact text of that message.
+Messages: 2; fragments: 2. Each quoted line is a fragment, a JSON string; parse the fragments under a heading and join them with nothing between to get the exact text of that message.
 
 ### Message 1: user
 

@@ -3,6 +3,7 @@
 
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { json, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -30,6 +31,8 @@ export interface ZstdOutcome {
   readonly contentBytes: number
   /** Content delivered when each frame ended. */
   readonly frameEnds: readonly number[]
+  /** Where each frame ended in the file. */
+  readonly storedEnds: readonly number[]
   readonly tornBytes: number
   readonly ending?: { frames: number; torn: boolean }
   readonly refusal?: { reason: unknown; frame: unknown; rule: unknown }
@@ -40,8 +43,8 @@ export interface ZstdOutcome {
 export interface ZstdRun {
   readonly outcome: ZstdOutcome
   readonly largestChunkBytes: number
-  /** Bytes pushed before the first content came. */
-  readonly pushedBeforeContent: number | undefined
+  /** Bytes pushed until the end, or until something was thrown. */
+  readonly pushedBytes: number
   readonly facts: Readonly<Record<string, unknown>> | undefined
 }
 
@@ -50,11 +53,11 @@ export async function runZstdCase(zstdCase: ZstdCase, decoder: ZstdDecoder): Pro
   const bytes = bytesOf(zstdCase)
   const hash = createHash('sha256')
   const frameEnds: number[] = []
+  const storedEnds: number[] = []
   let contentBytes = 0
   let tornBytes = 0
   let largestChunkBytes = 0
-  let pushed = 0
-  let pushedBeforeContent: number | undefined
+  let pushedBytes = 0
   const reader = createZstdReader({
     decoder,
     maxWindowBytes: zstdCase.maxWindowBytes ?? 128 * 1024 * 1024,
@@ -64,12 +67,12 @@ export async function runZstdCase(zstdCase: ZstdCase, decoder: ZstdDecoder): Pro
       contentBytes += chunk.length
       if (torn) tornBytes += chunk.length
       largestChunkBytes = Math.max(largestChunkBytes, chunk.length)
-      pushedBeforeContent ??= pushed
       if (contentBytes > (zstdCase.stopAfterBytes ?? Number.POSITIVE_INFINITY)) throw new Error('enough')
     },
-    onFrameEnd: (frame) => {
+    onFrameEnd: (frame, end) => {
       if (frame !== frameEnds.length + 1) throw new Error(`Frame ${frame} ended after ${frameEnds.length} frames`)
       frameEnds.push(contentBytes)
+      storedEnds.push(end)
     },
   })
   let ending: ZstdOutcome['ending']
@@ -80,7 +83,7 @@ export async function runZstdCase(zstdCase: ZstdCase, decoder: ZstdDecoder): Pro
       // A copy that is spoilt afterwards: the reader must not look at a piece again.
       const piece = Uint8Array.from(bytes.subarray(at, at + (sizes[index % sizes.length] as number)))
       at += piece.length
-      pushed = at
+      pushedBytes = at
       const wait = reader.push(piece)
       if (wait) await wait
       piece.fill(0xff)
@@ -89,22 +92,32 @@ export async function runZstdCase(zstdCase: ZstdCase, decoder: ZstdDecoder): Pro
   } catch (caught) {
     error = caught
   }
-  const outcome: ZstdOutcome = { content: hash.digest('hex'), contentBytes, frameEnds, tornBytes, ...outcomeOf(error) }
+  const outcome: ZstdOutcome = {
+    content: hash.digest('hex'),
+    contentBytes,
+    frameEnds,
+    storedEnds,
+    tornBytes,
+    ...outcomeOf(error),
+  }
   return {
     outcome: ending ? { ...outcome, ending } : outcome,
     largestChunkBytes,
-    pushedBeforeContent,
+    pushedBytes,
     facts: error instanceof DshRefError ? error.facts : undefined,
   }
 }
 
 /** Runs cases on the native decoder in a process of the given Node. */
 export async function runZstdCasesUnder(node: string, cases: readonly ZstdCase[]): Promise<ZstdRun[]> {
-  const child = spawn(node, [fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  // Before 22.18 types are stripped on demand only.
+  const flags = ['--experimental-strip-types', '--no-warnings']
+  const child = spawn(node, [...flags, fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const closed = once(child, 'close')
   child.stdin.end(JSON.stringify(cases))
   const output = await text(child.stdout)
-  if (!output)
-    throw new Error(`The newer Node gave no outcomes for ${cases.length} cases; exit status ${child.exitCode}`)
+  const [status] = await closed
+  if (status !== 0) throw new Error(`The cases ended with status ${status} under ${node}`)
   return JSON.parse(output) as ZstdRun[]
 }
 

@@ -1,0 +1,346 @@
+// `dsh-ref list`: the sessions there are to refer to, as a table, lines or JSON. Which and in what order is candidates.ts.
+
+import { realpathSync } from 'node:fs'
+import * as z from 'zod'
+import {
+  type Candidate,
+  type CandidateList,
+  type ListOptions,
+  type ListProgress,
+  listCandidates,
+} from '../candidates.ts'
+import { invalidConfig } from '../errors.ts'
+import { cacheDirectory, openTitleIndex } from '../title-index.ts'
+import type { Issue } from '../types.ts'
+import { encodeSessionUri, formatMention } from '../uri.ts'
+import { absolutePath, integer, oneOf, optionsOf, text } from './options.ts'
+import type { CommandBody, CommandContext } from './print.ts'
+import { readingOptions, targetOf } from './sessions.ts'
+
+/** Values of `--format`. */
+const FORMATS = ['table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'] as const
+type Format = (typeof FORMATS)[number]
+
+/** Formats that are one text a row, and so may end it with NUL. */
+const RECORD_FORMATS: ReadonlySet<Format> = new Set(['id', 'uri', 'mention', 'path'])
+
+/** Formats with fields to pick. */
+const FIELD_FORMATS: ReadonlySet<Format> = new Set(['tsv', 'json', 'jsonl'])
+
+/** Every field of a row, in the order of its JSON. */
+const FIELDS = [
+  'sessionId',
+  'label',
+  'cwd',
+  'sameWorkspace',
+  'createdAt',
+  'mention',
+  'uri',
+  'path',
+  'title',
+  'formatVersion',
+  'origin',
+  'parentSession',
+  'updatedAt',
+  'sizeBytes',
+  'health',
+  'archived',
+  'issues',
+] as const satisfies readonly (keyof Candidate)[]
+type Field = (typeof FIELDS)[number]
+
+/** Fields of a line of `tsv` when none are picked. Part of the interface: only ever added to, at the end. */
+const TSV_FIELDS: readonly Field[] = [
+  'sessionId',
+  'label',
+  'cwd',
+  'createdAt',
+  'updatedAt',
+  'sizeBytes',
+  'formatVersion',
+  'origin',
+  'parentSession',
+  'health',
+  'uri',
+  'path',
+]
+
+/** Fields that are known only once a log was read whole. */
+const READ_FIELDS: ReadonlySet<Field> = new Set(['label', 'mention', 'title', 'updatedAt', 'health', 'issues'])
+
+/** Time before the first word about progress, and between two, in milliseconds. */
+const PROGRESS_AFTER = 2000
+const PROGRESS_EVERY = 5000
+
+/** Prints the sessions that match. */
+export const list: CommandBody = async (context, args, options) => {
+  const now = Date.now()
+  const given = optionsOf(options, {
+    format: oneOf(FORMATS),
+    limit: integer({ min: 1 }),
+    target: text(),
+    cwd: text(),
+    since: moment(now, 'start'),
+    until: moment(now, 'end'),
+    origin: oneOf(['all', 'main', 'subagent']),
+    archived: oneOf(['show', 'hide', 'only']),
+    version: integer({ min: 0 }),
+    health: oneOf(['ok', 'torn', 'corrupt', 'unsupported', 'unread']),
+    sort: oneOf(['created', 'updated', 'title', 'size']),
+    fields: text(),
+  })
+  const { format = 'table' } = given
+  const query = args.length === 0 ? undefined : args.join(' ')
+  const isNull = options.null === true
+  if (isNull && !RECORD_FORMATS.has(format)) {
+    throw invalidConfig(`Option -0 goes with --format id, uri, mention or path, not with ${format}`, { option: '-0' })
+  }
+  const fields = fieldsOf(given.fields, format)
+  const reading = readingOptions(context, options)
+  const { target, issues: targetIssues } = await targetOf(given.target, context, reading)
+  const found = await listCandidates({
+    ...reading,
+    target,
+    query,
+    limit: options.all === true ? Number.POSITIVE_INFINITY : given.limit,
+    cwds: given.cwd === undefined ? undefined : spellingsOf(given.cwd, context),
+    since: given.since,
+    until: given.until,
+    origin: given.origin,
+    archived: given.archived,
+    formatVersion: given.version,
+    health: given.health,
+    sort: given.sort,
+    depth: options.long === true || needsReading(format, fields) ? 'titles' : 'headers',
+    includeUnreadable: given.health !== undefined || format === 'json' || format === 'jsonl',
+    index:
+      options.cache === false ? undefined : openTitleIndex(cacheDirectory(context.env, context.home), reading.roots),
+    onProgress: context.stderr.isTerminal ? progressOf(context, now) : undefined,
+  } satisfies ListOptions)
+
+  const { records, issues: unprintable } = RECORD_FORMATS.has(format)
+    ? recordsOf(found.candidates, format, isNull)
+    : { records: [], issues: [] }
+  const issues = [...targetIssues, ...found.issues, ...unprintable]
+  context.print.refuseIfStrict(issues)
+  if (RECORD_FORMATS.has(format)) await printLines(context, records, isNull ? '\0' : '\n')
+  else await printRows(context, found.candidates, format, fields, options)
+  await context.print.issues(issues)
+  await printNotes(context, found, given, reading.roots)
+}
+
+// Options.
+
+/**
+ * A moment: an ISO date or time, or an age such as `2d`. A date alone is that whole day in the reader's time zone, its
+ * first or last millisecond being the moment.
+ */
+export function moment(now: number, edge: 'start' | 'end'): z.ZodType<number, string> {
+  const allowed = 'an ISO date or time (2026-11-30, 2026-11-30T08:00), or an age (30m, 3h, 2d, 1w)'
+  return z.string(allowed).transform((value, problems) => {
+    const time = timeOf(value, now, edge)
+    if (time !== undefined) return time
+    problems.addIssue(allowed)
+    return z.NEVER
+  })
+}
+
+const UNIT_MILLISECONDS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+}
+
+function timeOf(value: string, now: number, edge: 'start' | 'end'): number | undefined {
+  const age = /^(\d+)([mhdw])$/.exec(value)
+  if (age) return now - Number(age[1]) * (UNIT_MILLISECONDS[age[2] as string] as number)
+  const day = /^(\d{4})-(\d{2})-(\d{2})$/.exec(value)
+  if (day) {
+    const [year, month, date] = day.slice(1).map(Number) as [number, number, number]
+    const start = new Date(year, month - 1, date)
+    // The 31st of a short month would quietly become the 1st of the next.
+    if (start.getMonth() !== month - 1 || start.getDate() !== date) return undefined
+    return edge === 'start' ? start.getTime() : new Date(year, month - 1, date + 1).getTime() - 1
+  }
+  if (!/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?$/.test(value))
+    return undefined
+  const time = Date.parse(value.replace(' ', 'T'))
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** How the headers of sessions in this directory may spell it: as it was given, absolute, and without links. */
+function spellingsOf(directory: string, context: CommandContext): string[] {
+  const absolute = absolutePath(directory, context)
+  try {
+    return [directory, absolute, realpathSync(absolute)]
+  } catch {
+    return [directory, absolute] // sessions outlive the directories they worked in
+  }
+}
+
+function fieldsOf(list: string | undefined, format: Format): readonly Field[] | undefined {
+  if (list === undefined) return undefined
+  if (!FIELD_FORMATS.has(format)) {
+    throw invalidConfig(`Option --fields goes with --format json, jsonl or tsv, not with ${format}`, {
+      option: '--fields',
+    })
+  }
+  return list.split(',').map((name) => {
+    const field = FIELDS.find((known) => known === name.trim())
+    if (field) return field
+    const allowed = FIELDS.join(', ')
+    throw invalidConfig(`Option --fields names ${JSON.stringify(name)}; there are ${allowed}`, {
+      option: '--fields',
+      value: name,
+      allowed,
+    })
+  })
+}
+
+/** Whether what is to be printed is known only once the logs were read whole. */
+function needsReading(format: Format, fields: readonly Field[] | undefined): boolean {
+  if (fields) return fields.some((field) => READ_FIELDS.has(field))
+  return format !== 'id' && format !== 'uri' && format !== 'path'
+}
+
+// Printing.
+
+async function printRows(
+  context: CommandContext,
+  candidates: readonly Candidate[],
+  format: Format,
+  fields: readonly Field[] | undefined,
+  options: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  const rows = fields ? candidates.map((candidate) => picked(candidate, fields)) : candidates
+  if (format === 'jsonl') return context.print.jsonLines(rows)
+  if (format === 'json') {
+    const lines = await shownAs(
+      context,
+      rows.map((row) => JSON.stringify(row)),
+    )
+    return context.print.out(lines.length === 0 ? '[]\n' : `[\n${lines.join(',\n')}\n]\n`)
+  }
+  const { renderTable, tsvField } = await import('../render/candidates.ts')
+  if (format === 'tsv') {
+    const names = fields ?? TSV_FIELDS
+    const lines = candidates.map((candidate) => names.map((name) => tsvField(candidate[name])))
+    if (options.header === true) lines.unshift([...names])
+    // Field by field: the tabs between them are to stay tabs.
+    const shown = await Promise.all(lines.map((fields) => shownAs(context, fields)))
+    return context.print.out(shown.map((fields) => `${fields.join('\t')}\n`).join(''))
+  }
+  const { isTerminal, hasColor, columns } = context.stdout
+  const table = await renderTable(candidates, {
+    isLong: options.long === true,
+    // In a pipe the first line is the first session.
+    hasHeader: isTerminal || options.header === true,
+    hasColor,
+    columns,
+    home: context.home,
+  })
+  await context.print.out(table)
+}
+
+function picked(candidate: Candidate, fields: readonly Field[]): Partial<Candidate> {
+  return Object.fromEntries(
+    fields.filter((name) => candidate[name] !== undefined).map((name) => [name, candidate[name]]),
+  )
+}
+
+async function printLines(context: CommandContext, lines: readonly string[], end: string): Promise<void> {
+  await context.print.out((await shownAs(context, lines)).map((line) => line + end).join(''))
+}
+
+/** On a terminal control and bidi characters are shown as escapes; inside JSON these mean the same. */
+async function shownAs(context: CommandContext, lines: readonly string[]): Promise<readonly string[]> {
+  if (!context.stdout.isTerminal) return lines
+  const { visible } = await import('../render/text.ts')
+  return lines.map(visible)
+}
+
+/**
+ * One text a row. A row whose text a reader would not get back is left out and is an issue: refusing the whole list, as
+ * `uri decode` refuses its input, would let one odd id hide all the others.
+ */
+function recordsOf(
+  candidates: readonly Candidate[],
+  format: Format,
+  isNull: boolean,
+): { records: string[]; issues: Issue[] } {
+  const records: string[] = []
+  const issues: Issue[] = []
+  for (const candidate of candidates) {
+    const record = recordOf(candidate, format, isNull)
+    const problem = problemOf(record, isNull)
+    if (problem === undefined) records.push(record)
+    else {
+      const message = `The ${format} holds ${problem}, so it is left out; --format json has it`
+      issues.push({ kind: 'header-field', message, file: candidate.path, sessionId: candidate.sessionId })
+    }
+  }
+  return { records, issues }
+}
+
+function recordOf({ sessionId, label, path }: Candidate, format: Format, isNull: boolean): string {
+  switch (format) {
+    case 'id':
+      return sessionId
+    case 'uri':
+      return encodeSessionUri(sessionId)
+    case 'mention':
+      // A label is for reading: a line break in it may become a space where it would end the record.
+      return formatMention({
+        sessionId,
+        label: (isNull ? label.replaceAll('\0', ' ') : label.replace(/[\r\n]+/g, ' ')).toWellFormed(),
+      })
+    default:
+      return path
+  }
+}
+
+function problemOf(record: string, isNull: boolean): string | undefined {
+  if (!record.isWellFormed()) return 'half a surrogate pair'
+  if (isNull) return record.includes('\0') ? 'a NUL' : undefined
+  return record.includes('\n') || record.endsWith('\r') ? 'a line break' : undefined
+}
+
+/** What a person at a terminal wants to know of a list that is not all they asked for. */
+async function printNotes(
+  context: CommandContext,
+  { candidates, sessions, omitted = 0, issues }: CandidateList,
+  given: { readonly origin?: string | undefined },
+  roots: readonly string[],
+): Promise<void> {
+  const { print, stdout, stderr } = context
+  if (sessions === 0 && issues.length === 0) {
+    await print.note(`There are no sessions in ${roots.join(', ')}; name another place with --root`)
+    return
+  }
+  if (candidates.length === 0) {
+    await print.note(`None of the ${counted(sessions, 'session')} there matches`)
+    return
+  }
+  if (!stdout.isTerminal || !stderr.isTerminal) return
+  const subagents = candidates.filter(({ origin }) => origin === 'subagent').length
+  if (subagents > 0 && given.origin !== 'subagent') {
+    const are = subagents === 1 ? 'is a sub-agent session' : 'are sub-agent sessions'
+    await print.note(`${subagents} of these ${counted(candidates.length, 'session')} ${are}; hide with --origin main`)
+  }
+  if (omitted > 0) await print.note(`${counted(omitted, 'more session')} not shown; see all with --all`)
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** Says now and then how far a long reading has come. */
+function progressOf(context: CommandContext, start: number): (progress: ListProgress) => void {
+  let nextAt = start + PROGRESS_AFTER
+  return ({ logsRead, logs }) => {
+    if (Date.now() < nextAt || logsRead === logs) return
+    nextAt = Date.now() + PROGRESS_EVERY
+    void context.print.note(`Read ${logsRead} of ${logs} logs for their titles; the next list will not have to`)
+  }
+}

@@ -36,7 +36,7 @@ export function retainNaively(source: RetainSource, budgetBytes: number, habits 
   let omittedBytes = 0
 
   const data = (): SnapshotData => ({
-    sessionId: source.sessionId,
+    sessionId: clean(source.sessionId),
     label: clean(source.label),
     cwd: source.cwd === null ? null : clean(source.cwd),
     capturedThroughSeq: source.capturedThroughSeq,

@@ -463,7 +463,8 @@ function fold(events: readonly Event[], version: number, checkShadowed: boolean,
       return
     }
 
-    if (checkShadowed) readMessage(event, version, issues)
+    // The binding of tools reads a developer message even when it is shadowed later.
+    if (checkShadowed || (version === 4 && event.type === 'developer/message')) readMessage(event, version, issues)
     if (event.surfaceOp === undefined) throw new Refused('corrupt', 'missing-surface-op', event.seq)
     const sources = readSources(event, version)
     if (event.type === 'developer/message') checkDeveloperBinding(event, events, version)

@@ -35,9 +35,10 @@ let terminals = 0
 /** Starts a command line of `sh` in a terminal of 160 columns and 40 lines. */
 export async function openTerminal(command: string, env: Readonly<Record<string, string>>): Promise<Terminal> {
   const socket = `dsh-ref-${process.pid}-${terminals++}`
-  const tmux = (...args: string[]) => execa('tmux', ['-L', socket, '-f', '/dev/null', ...args])
-  const variables = Object.entries(env).flatMap(([name, value]) => ['-e', `${name}=${value}`])
-  await tmux('new-session', '-d', '-s', 'test', '-x', '160', '-y', '40', ...variables, command)
+  const tmux = (...args: string[]) => execa('tmux', ['-L', socket, ...args])
+  // As the environment of tmux itself, which takes PATH from nowhere else.
+  const start = ['-L', socket, '-f', '/dev/null', 'new-session', '-d', '-s', 'test', '-x', '160', '-y', '40', command]
+  await execa('tmux', start, { env })
   const screen = async () => (await tmux('capture-pane', '-p', '-t', 'test')).stdout
   return {
     screen,

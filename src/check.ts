@@ -23,7 +23,13 @@ import type {
   SurfaceMessage,
 } from './types.ts'
 
-/** Verifies the log at `path`, or all that can be said of it when it has no header. Throws `CANCELLED` only. */
+/**
+ * Verifies the log at `path`, or all that can be said of it when it has no header. Throws `CANCELLED` only.
+ *
+ * @example
+ * const checked = await checkPath(`${root}/--work-shop--/current`, { roots: [] })
+ * checked.findings[0].rule // => 'torn-tail'
+ */
 export async function checkPath(path: string, options: LocateOptions): Promise<CheckedLog> {
   try {
     return await checkLog(await locatePath(path, options), options)
@@ -32,7 +38,14 @@ export async function checkPath(path: string, options: LocateOptions): Promise<C
   }
 }
 
-/** Verifies a located log. */
+/**
+ * Verifies a located log.
+ *
+ * @example
+ * const checked = await checkLog(await locateSession('login-fix', { roots: [root] }), {})
+ * checked.status // => 'ok'
+ * checked.events // => 27
+ */
 export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise<CheckedLog> {
   const { path, header } = log
   const before = new Findings(path)

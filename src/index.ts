@@ -1,5 +1,7 @@
 // The public names of the library: one explicit list, no logic.
 
+export { type Candidate, type CandidateList, type ListOptions, listCandidates } from './candidates.ts'
+export { checkLog, checkPath } from './check.ts'
 export { DEFAULT_LIMITS, type DecodeLimits, type LogEncoding, type LogFacts, type LogSource } from './decode/decode.ts'
 export { DshRefError, type DshRefErrorCode, type ErrorFacts, EXIT_STATUS, type ReadFailedReason } from './errors.ts'
 export { type LocatedLog, type LocateOptions, locatePath, locateSession, sourceOf } from './locate.ts'
@@ -12,10 +14,16 @@ export {
   type ReferenceInput,
 } from './pipeline.ts'
 export { project } from './project.ts'
+export { renderTranscript } from './render/transcript.ts'
 export { type Retained, type RetainSource, retain } from './retain.ts'
+export { readSalvaged, type SalvagedSurface } from './salvage.ts'
 export { readSurface, type Surface, type SurfaceOptions } from './surface.ts'
+export { decodeTranscript, type Transcript, type TranscriptCapture } from './transcript.ts'
 export type {
+  CheckedLog,
   ConversationMessage,
+  Degraded,
+  Finding,
   FullSnapshot,
   Issue,
   IssueKind,

@@ -27,6 +27,11 @@ const MAX_ATTEMPTS = 64
 /**
  * Reads `source` as `readSurface` does; when it is corrupt behind its header, reads the longest prefix that is not. Throws
  * the first refusal when no prefix can be read.
+ *
+ * @example
+ * const log = await locateSession('scratch', { roots: [root] })
+ * const surface = await readSalvaged(sourceOf(log))
+ * surface.degraded // => undefined
  */
 export async function readSalvaged(source: LogSource, options: SurfaceOptions = {}): Promise<SalvagedSurface> {
   const again = source.kind === 'bytes' ? await gathered(source) : source

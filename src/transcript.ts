@@ -51,6 +51,10 @@ const FENCE = /^(`{3,}|~{3,})[a-z]*$/
 /**
  * Gives the exact texts back from an artifact, the service's included: the prose around the headings may be any. Throws
  * `READ_FAILED`/`corrupt` with the line when the artifact is damaged; `name` is how the message calls it.
+ *
+ * @example
+ * const artifact = renderTranscript({ sessionId: 's', label: 's', cwd: null, capturedThroughSeq: 0 }, [{ role: 'user', text: 'hello' }])
+ * decodeTranscript(artifact).messages // => [{ role: 'user', text: 'hello' }]
  */
 export function decodeTranscript(artifact: string, name = 'The transcript'): Transcript {
   const lines = linesOf(artifact)

@@ -39,7 +39,7 @@ function moduleOf({ code }: Example): string {
   ].join('\n')
 }
 
-const examples = readdirSync(SOURCE, { encoding: 'utf8' })
+const examples = readdirSync(SOURCE, { encoding: 'utf8', recursive: true })
   .filter((file) => file.endsWith('.ts'))
   .flatMap(examplesIn)
   .filter(({ name }) => name in library)

@@ -21,7 +21,13 @@ const DECODING =
 const SHADOWED_WARNING =
   "They are no longer part of the session's surface: the event named beside each took its place, mostly a compaction."
 
-/** The spill artifact. `shadowed` messages, if given, make a section of their own behind it. */
+/**
+ * The spill artifact. `shadowed` messages, if given, make a section of their own behind it.
+ *
+ * @example
+ * const artifact = renderTranscript({ sessionId: 's', label: 's', cwd: null, capturedThroughSeq: 0 }, [{ role: 'user', text: 'hello' }])
+ * artifact.includes('### Message 1: user') // => true
+ */
 export function renderTranscript(
   capture: TranscriptCapture,
   messages: readonly ConversationMessage[],

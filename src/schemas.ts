@@ -2,7 +2,9 @@
 
 import * as z from 'zod'
 import type { Candidate } from './candidates.ts'
-import type { Issue, IssueKind } from './types.ts'
+import { type DshRefErrorCode, EXIT_STATUS, type ReadFailedReason } from './errors.ts'
+import type { Plan } from './render/plan.ts'
+import type { CheckedLog, Degraded, Issue, IssueKind, ReferenceMessage, Replacement, SessionHeader } from './types.ts'
 
 const milliseconds = z.number().int().min(0)
 
@@ -71,13 +73,171 @@ export const ListSchema = z.array(CandidateSchema)
 /** Rows with `--fields`. */
 export const PickedListSchema = z.array(CandidateSchema.partial())
 
+const seq = z.number().int().min(0)
+const count = z.number().int().min(0)
+const place = {
+  line: z.number().int().min(1).exactOptional().describe('Row number; the header is line 1'),
+  frame: z.number().int().min(1).exactOptional().describe('zstd frame number; the header is frame 1'),
+}
+const textBlocks = z.array(z.strictObject({ type: z.literal('text'), text: z.string() }))
+
+const DegradedSchema = z.strictObject({
+  reason: z.string(),
+  throughSeq: seq.nullable().describe('Seq of the last event of the prefix; null when none stands'),
+  ...place,
+})
+
+const facts = {
+  sessionId: z.string(),
+  label: z.string(),
+  capturedFormatVersion: z.number().int().min(1).exactOptional().describe('Absent for version 0'),
+  capturedThroughSeq: seq.nullable().describe('Null for a log without events'),
+  compacted: z.boolean(),
+  originalMessages: count,
+  retainedMessages: count,
+  omittedMessages: count,
+  omittedBytes: count.describe('UTF-8 bytes of message text'),
+  truncated: z.boolean(),
+}
+
+const ReferenceMessageSchema = z.strictObject({
+  role: z.literal('user'),
+  content: textBlocks,
+  source: z.strictObject({
+    kind: z.literal('session-reference'),
+    form: z.literal('recall'),
+    version: z.literal(1),
+    references: z.array(z.strictObject({ ...facts, inputIndex: count })),
+  }),
+})
+
+/** What `dsh-ref prepare --format json` prints: the shape of the reference service, which has no version of its own. */
+export const PreparedSchema = z.strictObject({
+  content: textBlocks,
+  additionalContext: z.array(ReferenceMessageSchema),
+  degraded: z
+    .array(z.strictObject({ sessionId: z.string(), ...DegradedSchema.shape }))
+    .exactOptional()
+    .describe('Sources of which only a prefix could be read (--salvage)'),
+})
+
+const size = z.strictObject({ bytes: count, estimatedTokens: count.describe('bytes / 4, an estimate') })
+
+/** What `dsh-ref prepare --dry-run --format json` prints. */
+export const PlanSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  sources: z.array(
+    z.strictObject({
+      ...facts,
+      usedBytes: count,
+      budgetBytes: count,
+      estimatedTokens: count.describe('usedBytes / 4, an estimate'),
+    }),
+  ),
+  message: size,
+  snapshot: size,
+})
+
+const HeaderSchema = z.strictObject({
+  version: z.number().int().min(0),
+  id: z.string(),
+  createdAt: z.number(),
+  cwd: z.string().exactOptional(),
+  parentSession: z.string().exactOptional(),
+  seedLength: count.exactOptional(),
+  isSeeded: z.boolean().exactOptional(),
+  origin: z.string().exactOptional(),
+  delegationDepth: count.exactOptional(),
+  agentPreset: z.string().exactOptional(),
+})
+
+const ReplacementSchema = z.strictObject({ seq, start: seq, end: seq, shadowedSeqs: z.array(seq) })
+
+/** What `dsh-ref surface --format json` prints. */
+export const SurfaceSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  header: HeaderSchema,
+  formatVersion: z.number().int().min(0),
+  capturedThroughSeq: seq.nullable(),
+  nodes: z.array(seq).describe('Seqs on the surface, in its order'),
+  replacements: z.array(ReplacementSchema),
+  items: z.array(
+    z.strictObject({
+      seq,
+      type: z.enum(['user/message', 'assistant/message', 'tool/result', 'system/message', 'developer/message']),
+      role: z.enum(['user', 'assistant', 'tool', 'system', 'developer']),
+      sourceKind: z.string(),
+      projected: z.boolean().describe('Whether it is in a snapshot'),
+      checkpoint: z.boolean(),
+      textBytes: count,
+    }),
+  ),
+  issues: z.array(IssueSchema),
+  degraded: DegradedSchema.exactOptional(),
+})
+
+const CheckedLogSchema = z.strictObject({
+  path: z.string(),
+  status: z.enum(['ok', 'issues', 'corrupt', 'unsupported', 'unreadable']),
+  sessionId: z.string().nullable(),
+  formatVersion: z.number().int().min(0).nullable(),
+  events: count,
+  rows: count,
+  frames: count,
+  findings: z.array(
+    z.strictObject({
+      severity: z.enum(['corrupt', 'unsupported', 'unreadable', 'issue', 'refused-by-dsh', 'note']),
+      rule: z.string().describe('Stable name of the rule, kebab-case'),
+      message: z.string(),
+      file: z.string(),
+      ...place,
+      seq: seq.exactOptional(),
+      expected: z.unknown().exactOptional(),
+      actual: z.unknown().exactOptional(),
+      count: z.number().int().min(1).exactOptional(),
+    }),
+  ),
+})
+
+/** What `dsh-ref check --format json` prints. */
+export const CheckSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  logs: z.array(z.strictObject({ ...CheckedLogSchema.shape, refusedByDsh: z.boolean() })),
+  issues: z.array(IssueSchema),
+})
+
+const REASONS = [
+  'not-found',
+  'ambiguous',
+  'unreadable',
+  'unsupported',
+  'corrupt',
+] as const satisfies readonly ReadFailedReason[]
+
+/** An error with `--error-format json`, one line on stderr. Facts besides these depend on the code. */
+export const ErrorSchema = z.strictObject({
+  error: z.looseObject({
+    code: z.enum([...(Object.keys(EXIT_STATUS) as DshRefErrorCode[]), 'BUG']),
+    reason: z.enum(REASONS).exactOptional().describe('With SESSION_REFERENCE_READ_FAILED only'),
+    message: z.string(),
+  }),
+})
+
 // The types the library is written in and the published ones are the same, or this does not compile.
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : never) : never
-type Mutable<Value> = Value extends string | number | boolean | undefined
+type Mutable<Value> = unknown extends Value
   ? Value
-  : { -readonly [Key in keyof Value]: Mutable<Value[Key]> }
+  : Value extends string | number | boolean | null | undefined
+    ? Value
+    : { -readonly [Key in keyof Value]: Mutable<Value[Key]> }
 const isSame: Same<Mutable<Candidate>, z.output<typeof CandidateSchema>> &
-  Same<Mutable<Issue>, z.output<typeof IssueSchema>> = true
+  Same<Mutable<Issue>, z.output<typeof IssueSchema>> &
+  Same<Mutable<Degraded>, z.output<typeof DegradedSchema>> &
+  Same<Mutable<ReferenceMessage>, z.output<typeof ReferenceMessageSchema>> &
+  Same<Mutable<Plan>, z.output<typeof PlanSchema>> &
+  Same<Mutable<SessionHeader>, z.output<typeof HeaderSchema>> &
+  Same<Mutable<Replacement>, z.output<typeof ReplacementSchema>> &
+  Same<Mutable<CheckedLog>, z.output<typeof CheckedLogSchema>> = true
 void isSame
 
 /** The JSON Schemas of the package by file name, as text. */
@@ -86,5 +246,10 @@ export function schemaFiles(): Readonly<Record<string, string>> {
   return {
     'list.schema.json': schema('dsh-ref list --format json', ListSchema),
     'list-fields.schema.json': schema('dsh-ref list --format json --fields', PickedListSchema),
+    'prepare.schema.json': schema('dsh-ref prepare --format json', PreparedSchema),
+    'prepare-dry-run.schema.json': schema('dsh-ref prepare --dry-run --format json', PlanSchema),
+    'surface.schema.json': schema('dsh-ref surface --format json', SurfaceSchema),
+    'check.schema.json': schema('dsh-ref check --format json', CheckSchema),
+    'error.schema.json': schema('dsh-ref --error-format json', ErrorSchema),
   }
 }

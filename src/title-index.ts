@@ -95,13 +95,13 @@ export function logKeyOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
 }
 
 /** The state of a directory: what is in it has not changed while this has not. */
-export function directoryKeyOf({ ino, mtimeMs }: { ino: number; mtimeMs: number }): string {
-  return `${ino}:${mtimeMs}`
+export function directoryKeyOf({ ino, mtimeNs }: BigIntStats): string {
+  return `${ino}:${mtimeNs}`
 }
 
 /** Whether a directory of that time, listed now, can be trusted to show every later change by another time. */
-export function isSettled({ mtimeMs }: { mtimeMs: number }, now = Date.now()): boolean {
-  return mtimeMs < now - SETTLED_MILLISECONDS
+export function isSettled({ mtimeMs }: Pick<BigIntStats, 'mtimeMs'>, now = Date.now()): boolean {
+  return Number(mtimeMs) < now - SETTLED_MILLISECONDS
 }
 
 /** Whether a log in one state may be the same log with rows added to it. */

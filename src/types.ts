@@ -107,7 +107,7 @@ export interface SurfaceEvent {
   message(): SurfaceMessage
   /** The stored `data`, checked like the message, old shapes brought up to date. */
   data(): unknown
-  /** Says that the event left the surface, so that its bytes may be forgotten. */
+  /** Says that nobody will ask for it again, so that its bytes may be forgotten. More than once does no harm. */
   release(): void
 }
 

@@ -265,13 +265,13 @@ describe('reading on', () => {
 
   const versions = [0, 1, 2, 3, 4] as const
 
-  test.each(versions.flatMap((version) => [1, 2, 3, 4, 5, 6].map((seed) => [version, seed] as const)))(
+  test.each(versions.flatMap((version) => [1, 2, 3, 4].map((seed) => [version, seed] as const)))(
     'gives what reading at once gives, wherever a raw log of version %i ended before (seed %i)',
     async (version, seed) => {
       const log = makeLog(seed * 7 + version, { ...randomShape(seed * 7 + version, version), titles: 3 }).text()
       const path = home.write(log, { project: 'p', session: 's' })
       const whole = (await readAs(path, 'raw')) as TitleReading
-      const step = Math.max(1, Math.floor(log.length / 60))
+      const step = Math.max(1, Math.floor(log.length / 40))
       for (let cut = log.indexOf(0x0a) + 1; cut < log.length; cut += step) {
         writeFileSync(path, log.subarray(0, cut))
         const before = await readAs(path, 'raw')
@@ -284,14 +284,14 @@ describe('reading on', () => {
     },
   )
 
-  test.each(versions.flatMap((version) => [1, 2, 3].map((seed) => [version, seed] as const)))(
+  test.each(versions.flatMap((version) => [1, 2].map((seed) => [version, seed] as const)))(
     'gives what reading at once gives, wherever a zstd log of version %i ended before (seed %i)',
     async (version, seed) => {
       const made = makeLog(seed * 5 + version, { ...randomShape(seed * 5 + version, version), titles: 3 })
       const log = Buffer.concat(made.frames().map((frame) => writeFrame(rawBlocks(frame, 500))))
       const path = home.write(log, { project: 'p', session: 's', name: 'session.jsonl.zstd' })
       const whole = (await readAs(path, 'zstd')) as TitleReading
-      const step = Math.max(1, Math.floor(log.length / 80))
+      const step = Math.max(1, Math.floor(log.length / 40))
       for (let cut = 600; cut < log.length; cut += step) {
         writeFileSync(path, log.subarray(0, cut))
         const before = await readAs(path, 'zstd')

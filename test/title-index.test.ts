@@ -302,8 +302,8 @@ describe('a state', () => {
   })
 
   test('of a directory is trusted when the clock has ticked since', () => {
-    expect(isSettled({ mtimeMs: NOW - 4000 }, NOW)).toBe(true)
-    expect(isSettled({ mtimeMs: NOW - 2000 }, NOW)).toBe(false)
-    expect(isSettled({ mtimeMs: NOW + 2000 }, NOW)).toBe(false)
+    expect(isSettled({ mtimeMs: BigInt(NOW - 4000) }, NOW)).toBe(true)
+    expect(isSettled({ mtimeMs: BigInt(NOW - 2000) }, NOW)).toBe(false)
+    expect(isSettled({ mtimeMs: BigInt(NOW + 2000) }, NOW)).toBe(false)
   })
 })

@@ -10,6 +10,7 @@ import {
   listCandidates,
 } from '../candidates.ts'
 import { invalidConfig } from '../errors.ts'
+import { strictJson } from '../json-bytes.ts'
 import { cacheDirectory, openTitleIndex } from '../title-index.ts'
 import type { Issue } from '../types.ts'
 import { encodeSessionUri, formatMention } from '../uri.ts'
@@ -214,12 +215,9 @@ async function printRows(
   options: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   const rows = fields ? candidates.map((candidate) => picked(candidate, fields)) : candidates
-  if (format === 'jsonl') return context.print.jsonLines(rows)
+  if (format === 'jsonl') return printLines(context, rows.map(strictJson), '\n')
   if (format === 'json') {
-    const lines = await shownAs(
-      context,
-      rows.map((row) => JSON.stringify(row)),
-    )
+    const lines = await shownAs(context, rows.map(strictJson))
     return context.print.out(lines.length === 0 ? '[]\n' : `[\n${lines.join(',\n')}\n]\n`)
   }
   const { renderTable, tsvField } = await import('../render/candidates.ts')
@@ -341,6 +339,6 @@ function progressOf(context: CommandContext, start: number): (progress: ListProg
   return ({ logsRead, logs }) => {
     if (Date.now() < nextAt || logsRead === logs) return
     nextAt = Date.now() + PROGRESS_EVERY
-    void context.print.note(`Read ${logsRead} of ${logs} logs for their titles; the next list will not have to`)
+    void context.print.note(`Read ${logsRead} of ${logs} logs for their titles`)
   }
 }

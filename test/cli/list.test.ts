@@ -429,7 +429,6 @@ describe('a moment', () => {
 describe('the published schemas', () => {
   test('are JSON Schemas that take what list prints, and nothing else', async () => {
     const files = schemaFiles()
-    expect(Object.keys(files)).toEqual(['list.schema.json', 'list-fields.schema.json'])
     const schema = (name: string) => z.fromJSONSchema(JSON.parse(files[name] as string))
     const all = await rows()
     expect(schema('list.schema.json').safeParse(all).success).toBe(true)

@@ -142,12 +142,13 @@ describe('a table', () => {
   })
 })
 
+const range = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, at) => String.fromCodePoint(from + at))
+
 describe('the width of a simple text', () => {
   test('is the one the library finds', async () => {
-    // Every character of the first two planes alone, and some together: a table of one label shows how wide it was taken to be.
-    const characters = Array.from({ length: 0x1ffff }, (_, unit) => String.fromCodePoint(unit)).filter(
-      (c) => !UNSAFE_FOR_TERMINALS.test(c),
-    )
+    // Every character of the basic plane and of emoji alone, and some together; a table shows how wide a label was taken to be.
+    const characters = [...range(0, 0xffff), ...range(0x1f000, 0x1fbff)].filter((c) => !UNSAFE_FOR_TERMINALS.test(c))
     for (let at = 0; at < characters.length; at += 25) {
       for (const label of [characters.slice(at, at + 25).join(' '), characters[at] as string]) {
         const [line] = await table([row({ label, sessionId: '#' })], { hasHeader: false })

@@ -80,7 +80,8 @@ async function checkAll(context: CommandContext, reading: ReadingOptions, issues
 }
 
 function counts(checked: readonly CheckedLog[]): string {
-  return [...byStatus(checked)].map(([status, logs]) => `${logs.length} ${status}`).join(', ') || 'nothing there'
+  const word = (status: CheckedLog['status']) => (status === 'issues' ? 'with issues' : status)
+  return [...byStatus(checked)].map(([status, logs]) => `${logs.length} ${word(status)}`).join(', ') || 'nothing there'
 }
 
 function byStatus(checked: readonly CheckedLog[]): Map<CheckedLog['status'], CheckedLog[]> {

@@ -3,6 +3,9 @@
 
 import type { CommandBody } from './print.ts'
 
+/** The same as in package.json; a test compares them. */
+export const VERSION = '0.1.0'
+
 /** What a value or an argument is, for completion. */
 export type Completed = 'session' | 'file' | 'directory' | 'command' | readonly string[]
 
@@ -293,6 +296,7 @@ const prepare: CommandSpec = {
     'dsh-ref prepare --target current "Do the same as in @[Login fix](dsh-session:ImxvZ2luLWZpeCI)."',
     'echo "Review this." | dsh-ref prepare --ref login-fix --format chat',
     'dsh-ref prepare --ref login-fix --format snapshot --output context.md',
+    'dsh-ref prepare --ref login-fix --max-reference-bytes 400 --dry-run',
   ],
   notes: [
     'The message is the argument, or standard input ("-", or piped). A session is a dsh-session: URI, a mention, a path, "-" (a log on standard input), an id, or the beginning of one (6 characters or more); see "dsh-ref help sessions". All or nothing: when one session cannot be read, nothing is printed.',
@@ -338,6 +342,11 @@ const prepare: CommandSpec = {
           summary: 'write to this file, whole or not at all, readable by its owner only',
           takes: 'file',
         },
+        {
+          flags: '-n, --dry-run',
+          summary: 'print only what would be kept and what it costs, as a table or with --format json as JSON',
+        },
+        { flags: '--explain', summary: 'say the same on stderr beside the output' },
         SPILL_DIR,
       ],
     },
@@ -482,6 +491,60 @@ const check: CommandSpec = {
   load: async () => (await import('./check.ts')).check,
 }
 
+const pick: CommandSpec = {
+  name: 'pick',
+  args: '[query]',
+  summary: 'Choose up to three sessions in the terminal.',
+  examples: [
+    'dsh-ref pick',
+    'dsh-ref pick login --prepare "Do the same for the admin page."',
+    'dsh-ref pick --format snapshot > context.md',
+  ],
+  notes: [
+    'Every word typed is looked for in title, directory and id. Tab marks the session under the cursor, Enter takes what is marked, or that one. The choice is printed as mentions, or prepared as by "dsh-ref prepare"; the screen is on stderr.',
+  ],
+  groups: [
+    options(
+      { flags: '--prepare <message>', summary: 'print this message and the snapshot of the sessions' },
+      format(
+        'what to print, the last five prepared (default: mention, with --prepare text)',
+        'mention',
+        'id',
+        'uri',
+        'text',
+        'snapshot',
+        'json',
+        'jsonl',
+        'chat',
+      ),
+      { flags: '-0, --null', summary: 'end each mention, id or URI with NUL instead of a newline' },
+      {
+        flags: '--target <session>',
+        summary: 'the session that receives; default: the one $DSH_SESSION_JSONL names',
+        takes: 'session',
+      },
+      { flags: '--limit <n>', summary: 'offer at most so many (default: 500)' },
+    ),
+    READING,
+  ],
+  statuses: [2, 3, 4, 5],
+  environment: [...ROOTS, 'DSH_SESSION_JSONL', 'DSH_REF_CACHE_DIR', 'XDG_CACHE_HOME'],
+  load: async () => (await import('./pick.ts')).pick,
+}
+
+const config: CommandSpec = {
+  name: 'config',
+  summary: 'Print the settings that hold and where each comes from.',
+  examples: ['dsh-ref config', 'dsh-ref config --format json | jq .settings.roots'],
+  notes: [
+    'An option goes before the environment, the environment before the file dsh-ref.json in $XDG_CONFIG_HOME, else ~/.config. Its keys are the settings that are printed; paths in it are relative to its directory. A key that is unknown or wrong is refused by every command.',
+  ],
+  groups: [options(TABLE_OR_JSON)],
+  statuses: [2],
+  environment: [...ROOTS, 'DSH_REF_SPILL_DIR', 'DSH_REF_CACHE_DIR', 'XDG_CONFIG_HOME'],
+  load: async () => (await import('./config.ts')).config,
+}
+
 const completion: CommandSpec = {
   name: 'completion',
   args: '<shell>',
@@ -517,7 +580,7 @@ export const PROGRAM: CommandSpec = {
   notes: [
     'It reads the session logs of DeepSeek Harness and never changes them. "dsh-ref help <command>" tells more of each command; "dsh-ref help <topic>" of sessions, formats, exit-status, environment and damaged-logs.',
   ],
-  commands: [list, prepare, surface, transcript, check, spill, uri, completion, help],
+  commands: [list, pick, prepare, surface, transcript, check, spill, uri, config, completion, help],
   statuses: [2, 3, 4, 5],
   environment: Object.keys(ENVIRONMENT) as (keyof typeof ENVIRONMENT)[],
 }

@@ -51,7 +51,7 @@ if [[ $funcstack[1] == _dsh-ref ]]; then _dsh_ref "$@"; else compdef _dsh_ref ds
 const FISH = `# Completion of dsh-ref for fish. In ~/.config/fish/config.fish:  dsh-ref completion fish | source
 function __dsh_ref_complete
   set -l words (commandline -opc)
-  set -l word (commandline -oct)
+  set -l word (string unescape -- (commandline -ct | string collect))
   set -q word[1]; or set word ''
   set -l lines (dsh-ref __complete fish $words $word[1] 2>/dev/null)
   switch "$lines[1]"

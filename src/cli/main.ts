@@ -3,7 +3,8 @@
 import { Command, CommanderError, Option } from 'commander'
 import { cancelled, DshRefError, EXIT_STATUS, invalidConfig } from '../errors.ts'
 import { FORMAT_VERSIONS } from '../types.ts'
-import { ANSWERED, COMMON, type CommandSpec, commandAt, type OptionSpec, PROGRAM } from './commands.ts'
+import { ANSWERED, COMMON, type CommandSpec, commandAt, type OptionSpec, PROGRAM, VERSION } from './commands.ts'
+import { environmentWith, optionsWith, readConfig } from './config-file.ts'
 import {
   type CommandBody,
   type CommandOptions,
@@ -18,9 +19,6 @@ import {
   terminalColumns,
 } from './print.ts'
 
-/** The same as in package.json; a test compares them. */
-const VERSION = '0.1.0'
-
 /** Exit status of what is no refusal. */
 const BUG_STATUS = 1
 const USAGE_STATUS = 2
@@ -33,7 +31,7 @@ const PROCESS_GRACE_MILLISECONDS = 100
 /** Commands for the shells and the build, outside the parsing, since their arguments are half-typed command lines. */
 const INTERNAL: ReadonlyMap<string, () => Promise<CommandBody>> = new Map([
   ['__complete', async () => (await import('./complete.ts')).complete],
-  ['__man', async () => (await import('./man.ts')).man],
+  ['__assets', async () => (await import('./assets.ts')).assets],
 ])
 
 const NO_OPTIONS: GlobalOptions = { root: [], strict: false, quiet: true, color: 'never' }
@@ -193,20 +191,29 @@ async function main(argv: readonly string[]): Promise<number> {
     globals: GlobalOptions,
     args: readonly string[],
     options: CommandOptions,
+    names: ReadonlySet<string>,
   ) => {
-    const context = openContext(globals, controller.signal)
+    const config = await readConfig(process.env)
+    const configuredGlobals = { ...globals, configuredRoots: config.roots }
+    const context = openContext(configuredGlobals, controller.signal, environmentWith(config, process.env))
     hasPrinted = () => context.print.hasPrinted
-    await body(context, args, options)
+    await body(context, args, optionsWith(config, options, names))
     status = context.print.status
   }
   const internal = INTERNAL.get(argv[0] ?? '')
 
   try {
     try {
-      if (internal) await runBody(await internal(), NO_OPTIONS, argv.slice(1), {})
+      if (internal) await runBody(await internal(), NO_OPTIONS, argv.slice(1), {}, new Set())
       else {
         const program = buildProgram(text, (body, command) =>
-          runBody(body, globalOptions(command), command.args, command.opts()),
+          runBody(
+            body,
+            globalOptions(command),
+            command.args,
+            command.opts(),
+            new Set(command.options.map((option) => option.attributeName())),
+          ),
         )
         await program.parseAsync(argv, { from: 'user' })
       }

@@ -1,4 +1,4 @@
-// `dsh-ref __man`: the man page, from the same words as the help. Printed when the package is built.
+// The man page, from the same words as the help. Written when the package is built (assets.ts).
 
 import {
   ANSWERED,
@@ -11,11 +11,7 @@ import {
   STATUSES,
 } from './commands.ts'
 import { summaryOf, usageOf } from './help.ts'
-import type { CommandBody } from './print.ts'
 import { TOPICS, type Topic } from './topics.ts'
-
-/** Prints the page as roff. */
-export const man: CommandBody = async (context, [version = '']) => context.print.out(renderMan(version))
 
 /** The page; the same for the same version, without a date. */
 export function renderMan(version: string): string {

@@ -2,8 +2,9 @@
 
 import { writeFileAtomic } from '../atomic-file.ts'
 import { invalidConfig } from '../errors.ts'
-import { strictJson } from '../json-bytes.ts'
+import { strictJson, utf8Bytes } from '../json-bytes.ts'
 import { type Prepared, prepare as prepareMessage } from '../pipeline.ts'
+import type { TextBlock } from '../types.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { readingOptions, referenceOf, targetOf } from './sessions.ts'
@@ -31,7 +32,8 @@ export const prepare: CommandBody = async (context, args, options) => {
     maxReferences: integer({ min: 1, max: 3 }),
   })
   const reading = readingOptions(context, options)
-  const spill = await spillFor(spillDir, context)
+  const isDryRun = options.dryRun === true
+  const spill = isDryRun ? undefined : await spillFor(spillDir, context)
   const refs = (options.ref as readonly string[] | undefined) ?? []
   const message = await messageOf(args, refs, context)
   const { target, issues: targetIssues } = await targetOf(targetArgument, context, reading)
@@ -46,10 +48,23 @@ export const prepare: CommandBody = async (context, args, options) => {
   })
   const issues = [...targetIssues, ...prepared.issues]
   context.print.refuseIfStrict(issues)
+  if (isDryRun || options.explain === true) {
+    const plan = await planned(prepared, format)
+    if (isDryRun) await context.print.out(plan)
+    else await context.print.aside(plan)
+  }
+  if (isDryRun) return context.print.issues(issues)
   const product = rendered(prepared, format, message.hasFinalNewline)
   if (output === undefined) await context.print.out(await shown(product, context))
   else await writeFileAtomic(absolutePath(output, context), product, context.signal)
   await context.print.issues(issues)
+}
+
+/** What is kept and what it costs, as a table or with `--format json` as JSON. */
+async function planned(prepared: Prepared, format: (typeof FORMATS)[number]): Promise<string> {
+  const { planOf, renderPlan } = await import('../render/plan.ts')
+  const plan = planOf(prepared.sources, utf8Bytes(textIn(prepared.content)), utf8Bytes(snapshotIn(prepared) ?? ''))
+  return format === 'json' ? `${strictJson(plan)}\n` : renderPlan(plan)
 }
 
 /** A pipe gets the product as it is; a terminal gets nothing that would drive it, and JSON means the same either way. */
@@ -96,9 +111,8 @@ async function readMessage(context: CommandContext): Promise<Message> {
 }
 
 function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinalNewline: boolean): string {
-  const message = prepared.content.map((block) => block.text).join('')
-  const [context] = prepared.additionalContext
-  const snapshot = context?.content.map((block) => block.text).join('')
+  const message = textIn(prepared.content)
+  const snapshot = snapshotIn(prepared)
   // Model APIs refuse a message without text; a snapshot asked for alone stands alone.
   const own = message === '' && snapshot !== undefined ? [] : [message]
   switch (format) {
@@ -118,6 +132,14 @@ function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinal
       return `${strictJson(texts.map((content) => ({ role: 'user', content })))}\n`
     }
   }
+}
+
+function textIn(blocks: readonly TextBlock[]): string {
+  return blocks.map((block) => block.text).join('')
+}
+
+function snapshotIn({ additionalContext: [context] }: Prepared): string | undefined {
+  return context && textIn(context.content)
 }
 
 /** Sources of which only a prefix could be read; absent when there is none, as in the service's own shape. */

@@ -2,7 +2,7 @@
 // exit status. Which command runs, and what its failure means for the status, is main.ts.
 import { fstatSync, writeSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { addAbortSignal, pipeline, Readable } from 'node:stream'
+import { addAbortSignal, pipeline, Readable, type Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import {
   cancelled,
@@ -19,6 +19,8 @@ import type { Issue, IssueKind } from '../types.ts'
 export interface GlobalOptions {
   /** `--root`, in the order given; what stands in for none is up to `resolveRoots`. */
   readonly root: readonly string[]
+  /** Roots of the configuration file, absolute. */
+  readonly configuredRoots?: readonly string[] | undefined
   readonly strict: boolean
   readonly quiet: boolean
   readonly color: ColorChoice
@@ -46,8 +48,16 @@ export interface CommandContext {
   readonly cwd: string
   readonly home: string
   readonly globals: GlobalOptions
+  /** `undefined` when stdin or stderr is no terminal. */
+  readonly terminal?: () => Terminal | undefined
   /** Fires on SIGINT and SIGTERM. */
   readonly signal: AbortSignal
+}
+
+/** A terminal to ask a person in: keys from stdin, the screen on stderr. */
+export interface Terminal {
+  readonly input: Readable
+  readonly output: Writable & { readonly columns?: number }
 }
 
 /** Standard input. */
@@ -75,6 +85,8 @@ export interface Print {
   jsonLines(values: Iterable<NonNullable<unknown>>): Promise<void>
   /** Writes one line to stderr; nothing with `--quiet`. */
   note(message: string): Promise<void>
+  /** Writes text to stderr that was asked for beside the product, with `--quiet` too. */
+  aside(text: string): Promise<void>
   /** Writes one counted line on stderr about what was survived; nothing with `--quiet`. */
   issues(issues: readonly Issue[]): Promise<void>
   /** With `--strict`, refuses when there is any issue. To be called before the first `out`. */
@@ -132,8 +144,11 @@ const REASON_OF_ISSUE: Readonly<Record<IssueKind, ReadFailedReason>> = {
 }
 
 /** Makes the context of a command from the process. */
-export function openContext(globals: GlobalOptions, signal: AbortSignal): CommandContext {
-  const { env } = process
+export function openContext(
+  globals: GlobalOptions,
+  signal: AbortSignal,
+  env: CommandContext['env'] = process.env,
+): CommandContext {
   const stdout = outputTraits(1, globals.color)
   return {
     print: createPrint({
@@ -154,6 +169,7 @@ export function openContext(globals: GlobalOptions, signal: AbortSignal): Comman
       return homedir()
     },
     globals,
+    terminal: () => (isatty(0) && isatty(2) ? { input: process.stdin, output: process.stderr } : undefined),
     signal,
   }
 }
@@ -213,6 +229,7 @@ export function createPrint(to: {
     json,
     jsonLines,
     note,
+    aside: (text) => writeStderr(stderr, text),
     async issues(issues) {
       if (issues.length > 0) await note(describeIssues(issues))
     },

@@ -7,12 +7,15 @@ import type { CommandContext } from './print.ts'
 
 /** Sessions roots, and what named them. */
 export interface Roots {
-  readonly from: '--root' | 'DSH_REF_ROOT' | 'DSH_HOME' | 'default'
+  readonly from: '--root' | 'DSH_REF_ROOT' | 'DSH_HOME' | 'file' | 'default'
   /** Absolute, without duplicates, at least one; they need not exist. */
   readonly paths: readonly string[]
 }
 
-/** Finds the sessions roots: `--root`, else `$DSH_REF_ROOT`, else `$DSH_HOME/sessions`, else `~/.dsh/sessions`. */
+/**
+ * Finds the sessions roots: `--root`, else `$DSH_REF_ROOT`, else `$DSH_HOME/sessions`, else those of the configuration file,
+ * else `~/.dsh/sessions`.
+ */
 export function resolveRoots(context: Pick<CommandContext, 'globals' | 'env' | 'cwd' | 'home'>): Roots {
   const { env, globals } = context
   // The home and the current directory are looked up only where needed: either may be missing.
@@ -31,6 +34,7 @@ export function resolveRoots(context: Pick<CommandContext, 'globals' | 'env' | '
   const listed = (env.DSH_REF_ROOT ?? '').split(delimiter).filter(hasText)
   if (listed.length > 0) return { from: 'DSH_REF_ROOT', paths: [...new Set(listed.map(absolute))] }
   if (hasText(env.DSH_HOME)) return { from: 'DSH_HOME', paths: [join(absolute(env.DSH_HOME), 'sessions')] }
+  if (globals.configuredRoots) return { from: 'file', paths: [...new Set(globals.configuredRoots)] }
   return { from: 'default', paths: [join(context.home, '.dsh', 'sessions')] }
 }
 

@@ -1,0 +1,77 @@
+// Where the configuration file is, and how its settings come in behind options and environment. What may stand in it is
+// config.ts, which is loaded only when there is a file.
+
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import type { CommandContext, CommandOptions } from './print.ts'
+
+/** What the file may set; paths are absolute by now. */
+export interface Config {
+  readonly roots?: readonly string[] | undefined
+  readonly spillDir?: string | undefined
+  readonly cacheDir?: string | undefined
+  readonly maxReferences?: number | undefined
+  readonly maxReferenceBytes?: number | undefined
+  readonly contextWindow?: number | undefined
+  readonly referenceContextFraction?: number | undefined
+  readonly maxRowBytes?: number | undefined
+  readonly maxLogBytes?: number | undefined
+  readonly maxWindowBytes?: number | undefined
+}
+
+type Environment = CommandContext['env']
+
+/** Settings of the file that a variable of the environment goes before. */
+const VARIABLES = { spillDir: 'DSH_REF_SPILL_DIR', cacheDir: 'DSH_REF_CACHE_DIR' } as const
+
+/** Settings of the file that only an option goes before. */
+const OPTIONS = [
+  'maxReferences',
+  'maxReferenceBytes',
+  'contextWindow',
+  'referenceContextFraction',
+  'maxRowBytes',
+  'maxLogBytes',
+  'maxWindowBytes',
+] as const
+
+/** `dsh-ref.json` in the configuration directory of the XDG rules, by which a relative one counts as unset. */
+export function configPath(env: Environment, home: string): string {
+  const { XDG_CONFIG_HOME: directory = '' } = env
+  return join(isAbsolute(directory) ? directory : join(home, '.config'), 'dsh-ref.json')
+}
+
+/** Reads the file, if there is one; refuses one that is not in order. */
+export async function readConfig(env: Environment): Promise<Config> {
+  let home = ''
+  try {
+    home = homedir()
+  } catch {
+    if (!isAbsolute(env.XDG_CONFIG_HOME ?? '')) return {} // nobody's home: there is no place for a file
+  }
+  const path = configPath(env, home)
+  return existsSync(path) ? (await import('./config.ts')).loadConfig(path, home) : {}
+}
+
+/** The environment, with what the file sets and no variable does. */
+export function environmentWith(config: Config, env: Environment): Environment {
+  const added = Object.entries(VARIABLES).flatMap(([key, variable]) => {
+    const value = config[key as keyof typeof VARIABLES]
+    return value !== undefined && !env[variable] ? [[variable, value] as const] : []
+  })
+  return added.length === 0 ? env : { ...env, ...Object.fromEntries(added) }
+}
+
+/** The options of a command, with what the file sets and no option does. `names` are the options that there are. */
+export function optionsWith(config: Config, options: CommandOptions, names: ReadonlySet<string>): CommandOptions {
+  const added: Record<string, string> = {}
+  for (const key of OPTIONS) {
+    const value = config[key]
+    if (value !== undefined && names.has(key) && options[key] === undefined) added[key] = String(value)
+  }
+  // An absolute budget goes before a window, but not one of the file before a window that was asked for.
+  const asksForWindow = options.contextWindow !== undefined || options.referenceContextFraction !== undefined
+  if (asksForWindow) delete added.maxReferenceBytes
+  return { ...options, ...added }
+}

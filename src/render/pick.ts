@@ -1,0 +1,70 @@
+// The screen of `dsh-ref pick`: a line to search in, the sessions that match, and the end of the one under the cursor.
+
+import { cutToWidth, displayWidth, padToWidth, visible } from './text.ts'
+
+/** Lines of sessions shown at a time, and lines of the preview. */
+const LIST_LINES = 10
+const PREVIEW_LINES = 8
+
+const LABEL_COLUMNS = 44
+const ID_COLUMNS = 24
+
+/** One session to pick. */
+export interface PickedRow {
+  readonly sessionId: string
+  readonly label: string
+  readonly cwd: string | undefined
+}
+
+/** What is on the screen. */
+export interface PickScreen {
+  /** What was typed, with its cursor. */
+  readonly typed: string
+  readonly rows: readonly PickedRow[]
+  readonly cursor: number
+  readonly picked: ReadonlySet<string>
+  /** Texts of the newest messages, oldest first; `undefined` while they are read. */
+  readonly preview: readonly { readonly role: string; readonly text: string }[] | undefined
+  readonly error: string
+  readonly columns: number
+}
+
+/** The screen as lines that fit the terminal. */
+export function renderPick({ typed, rows, cursor, picked, preview, error, columns }: PickScreen): string {
+  const width = Math.max(20, columns - 1)
+  const start = Math.max(0, Math.min(cursor - Math.floor(LIST_LINES / 2), rows.length - LIST_LINES))
+  const shown = rows.slice(start, start + LIST_LINES)
+  const widthOf = (cell: (row: PickedRow) => string, most: number) =>
+    Math.min(most, Math.max(0, ...shown.map((row) => displayWidth(visible(cell(row))))))
+  const labels = widthOf(({ label }) => label, LABEL_COLUMNS)
+  const ids = widthOf(({ sessionId }) => sessionId, ID_COLUMNS)
+  const lines = shown.map((row, index) => {
+    const mark = picked.has(row.sessionId) ? '[x]' : '[ ]'
+    const pointer = start + index === cursor ? '>' : ' '
+    const cells = [
+      padToWidth(visible(row.label), labels),
+      padToWidth(visible(row.sessionId), ids),
+      visible(row.cwd ?? '-'),
+    ]
+    return cutToWidth(`${pointer} ${mark} ${cells.join('  ')}`, width)
+  })
+  const count = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}, ${picked.size} of 3 marked`
+  return [
+    cutToWidth('Type to search. Up and Down move, Tab marks, Enter takes, Esc leaves.', width),
+    `Search: ${typed}`,
+    ...lines,
+    error === '' ? cutToWidth(count, width) : cutToWidth(`! ${error}`, width),
+    ...(rows.length === 0 ? [] : previewLines(preview, width)),
+  ].join('\n')
+}
+
+function previewLines(preview: PickScreen['preview'], width: number): string[] {
+  const rule = '-'.repeat(Math.min(width, 40))
+  if (preview === undefined) return [rule, 'Reading …']
+  if (preview.length === 0) return [rule, 'Nothing was said yet.']
+  const lines = preview.flatMap(({ role, text }) => {
+    const all = text.split('\n').filter((line) => line.trim() !== '')
+    return all.map((line, index) => cutToWidth(`${index === 0 ? `${role}: ` : '  '}${visible(line)}`, width))
+  })
+  return [rule, ...lines.slice(-PREVIEW_LINES)]
+}

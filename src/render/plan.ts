@@ -1,0 +1,73 @@
+// What `prepare --dry-run` and `--explain` say: how much of each source is kept, and what it costs.
+
+import type { ReferenceFacts } from '../types.ts'
+import { cutToWidth, displayWidth, padToWidth, visible } from './text.ts'
+
+/** Bytes a token is taken for. Only an estimate: every model counts otherwise. */
+const BYTES_PER_TOKEN = 4
+
+const LABEL_COLUMNS = 40
+
+/** One source as `prepare` cuts it. */
+export interface PlannedSource extends Omit<ReferenceFacts, 'inputIndex'> {
+  readonly usedBytes: number
+  readonly budgetBytes: number
+  readonly estimatedTokens: number
+}
+
+/** What `prepare` would print. */
+export interface Plan {
+  readonly schemaVersion: 1
+  readonly sources: readonly PlannedSource[]
+  /** The readable message and the snapshot, as text. */
+  readonly message: { readonly bytes: number; readonly estimatedTokens: number }
+  readonly snapshot: { readonly bytes: number; readonly estimatedTokens: number }
+}
+
+/** Makes the plan of a prepared message. */
+export function planOf(
+  sources: readonly { readonly facts: ReferenceFacts; readonly usedBytes: number; readonly budgetBytes: number }[],
+  messageBytes: number,
+  snapshotBytes: number,
+): Plan {
+  const size = (bytes: number) => ({ bytes, estimatedTokens: tokensOf(bytes) })
+  return {
+    schemaVersion: 1,
+    sources: sources.map(({ facts: { inputIndex: _, ...facts }, usedBytes, budgetBytes }) => ({
+      ...facts,
+      usedBytes,
+      budgetBytes,
+      estimatedTokens: tokensOf(usedBytes),
+    })),
+    message: size(messageBytes),
+    snapshot: size(snapshotBytes),
+  }
+}
+
+/** The plan as a table and one sentence. */
+export function renderPlan({ sources, snapshot }: Plan): string {
+  if (sources.length === 0) return 'The message refers to no session; it would be printed unchanged.\n'
+  const rows = [
+    ['LABEL', 'KEPT', 'DROPPED', 'BYTES', 'OF BUDGET', '~TOKENS'],
+    ...sources.map((source) => [
+      cutToWidth(visible(source.label), LABEL_COLUMNS),
+      `${source.retainedMessages} of ${source.originalMessages}`,
+      source.omittedBytes > 0 ? `${source.omittedMessages} (${source.omittedBytes} bytes)` : '0',
+      String(source.usedBytes),
+      `${source.budgetBytes} (${Math.ceil((100 * source.usedBytes) / source.budgetBytes)} %)`,
+      String(source.estimatedTokens),
+    ]),
+  ]
+  const widths = (rows[0] as string[]).map((_, column) =>
+    Math.max(...rows.map((row) => displayWidth(row[column] ?? ''))),
+  )
+  const lines = rows.map((row) =>
+    row.map((cell, column) => padToWidth(cell, widths[column] as number, column === 0 ? 'end' : 'start')).join('  '),
+  )
+  const total = `The snapshot has ${snapshot.bytes} bytes, about ${snapshot.estimatedTokens} tokens (an estimate: bytes / ${BYTES_PER_TOKEN}).`
+  return [...lines.map((line) => line.trimEnd()), '', total].map((line) => `${line}\n`).join('')
+}
+
+function tokensOf(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN)
+}

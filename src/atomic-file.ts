@@ -1,7 +1,7 @@
 // Writes a file whole or not at all: an exclusive temporary beside it, synced, then renamed over the name.
 
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readFailed } from './errors.ts'
 
@@ -13,6 +13,7 @@ export const PRIVATE_FILE_MODE = 0o600
  * is created exclusively. Throws `READ_FAILED`/`unreadable` with the errno when the system refuses.
  */
 export async function writeFileAtomic(path: string, content: string | Uint8Array, signal?: AbortSignal): Promise<void> {
+  await refuseDevice(path)
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {
     const file = await open(temporary, 'wx', PRIVATE_FILE_MODE)
@@ -39,6 +40,15 @@ export async function writeFileAtomic(path: string, content: string | Uint8Array
       { cause },
     )
   }
+}
+
+/** Renaming over a device or a FIFO would remove it: as root `--output /dev/null` would take /dev/null away. */
+async function refuseDevice(path: string): Promise<void> {
+  const state = await stat(path).catch(() => undefined) // what cannot be looked at is refused when it is written
+  if (!state || state.isFile() || state.isDirectory()) return
+  throw readFailed('unreadable', `${path} is no regular file, and writing would replace it; print to a pipe instead`, {
+    file: path,
+  })
 }
 
 async function writeAll(

@@ -48,6 +48,7 @@ interface Node {
   readonly event: SurfaceEvent
   previous: Node | undefined
   next: Node | undefined
+  isLive: boolean
 }
 
 /** Cited seqs as inclusive ranges `[start0, end0, start1, end1, …]` in cited order; never expanded. */
@@ -63,11 +64,11 @@ export function isViolation(outcome: FoldPlan | FoldViolation): outcome is FoldV
 
 /**
  * The surface of one log. Work per event is proportional to what the event itself says (its sources, the nodes it shadows),
- * never to the length of the surface: nodes are a linked list with an index by seq.
+ * and to the logarithm of the surface where a replacement looks for its ends; never to the length of the surface.
  */
 export class SurfaceFold {
   readonly #version: number
-  readonly #live = new Map<number, Node>()
+  readonly #index = new SeqIndex()
   readonly #replacements: Replacement[] = []
   /** Names of the tools of each `request/header`; headers that name the same tools share one list. */
   readonly #toolsOfHeader = new Map<number, readonly string[]>()
@@ -91,12 +92,12 @@ export class SurfaceFold {
 
   /** Number of events on the surface. */
   get length(): number {
-    return this.#live.size
+    return this.#index.size
   }
 
   /** Whether the event with this seq is on the surface. */
   has(seq: number): boolean {
-    return this.#live.has(seq)
+    return this.#index.get(seq) !== undefined
   }
 
   /** Judges an event that may not touch the surface; `undefined` when it keeps the rules. */
@@ -149,7 +150,7 @@ export class SurfaceFold {
     const first = plan.shadowed[0] as Node
     const last = plan.shadowed[plan.shadowed.length - 1] as Node
     for (const node of plan.shadowed) {
-      this.#live.delete(node.event.seq)
+      this.#index.remove(node)
       node.event.release()
     }
     this.#insert(plan.event, first.previous, last.next)
@@ -162,12 +163,12 @@ export class SurfaceFold {
   }
 
   #insert(event: SurfaceEvent, previous: Node | undefined, next: Node | undefined): void {
-    const node: Node = { event, previous, next }
+    const node: Node = { event, previous, next, isLive: true }
     if (previous) previous.next = node
     else this.#first = node
     if (next) next.previous = node
     else this.#last = node
-    this.#live.set(event.seq, node)
+    this.#index.add(node)
   }
 
   #planReplace(event: SurfaceEvent, cited: CitedSeqs | undefined): FoldPlan | FoldViolation {
@@ -175,8 +176,8 @@ export class SurfaceFold {
     const range = this.#replaceRange(event)
     if ('rule' in range) return range
     const { start, end } = range
-    const startNode = this.#live.get(start)
-    const endNode = this.#live.get(end)
+    const startNode = this.#index.get(start)
+    const endNode = this.#index.get(end)
     if (!startNode || !endNode) {
       const missing = startNode ? end : start
       return violation(
@@ -379,6 +380,45 @@ export class SurfaceFold {
       if (typeof toolName !== 'string') return broken('the name of a tool', toolName ?? null)
       const matches = tools.filter((name) => name === toolName).length
       if (matches !== 1) return broken(`exactly one tool named ${briefText(toolName)} in that header`, matches)
+    }
+    return undefined
+  }
+}
+
+/**
+ * Nodes by seq. Events come in the order of their seqs, so a list is an index already; a Map takes as long for each event as
+ * everything else that is done with it, and is asked for the ends of replacements only.
+ */
+class SeqIndex {
+  #nodes: Node[] = []
+  #removed = 0
+
+  get size(): number {
+    return this.#nodes.length - this.#removed
+  }
+
+  add(node: Node): void {
+    this.#nodes.push(node)
+  }
+
+  remove(node: Node): void {
+    node.isLive = false
+    this.#removed++
+    // Once for as many removals as there are nodes left, so that shadowed events do not fill the memory.
+    if (2 * this.#removed < this.#nodes.length) return
+    this.#nodes = this.#nodes.filter(({ isLive }) => isLive)
+    this.#removed = 0
+  }
+
+  get(seq: number): Node | undefined {
+    let low = 0
+    let high = this.#nodes.length - 1
+    while (low <= high) {
+      const middle = (low + high) >>> 1
+      const node = this.#nodes[middle] as Node
+      if (node.event.seq === seq) return node.isLive ? node : undefined
+      if (node.event.seq < seq) low = middle + 1
+      else high = middle - 1
     }
     return undefined
   }

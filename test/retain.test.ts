@@ -120,11 +120,11 @@ describe('retain()', () => {
     }
   })
 
-  it('makes text, label and cwd well-formed before it measures, and keeps the id exact', () => {
+  it('makes text, label, cwd and id well-formed before it measures', () => {
     const source = sourceOf([say('a\ud800'), say('\udc00b')], { sessionId: '\ud800', label: '\ud800', cwd: '/\udfff' })
     const { data, bytes } = retain(source, 1000)
     expect(data).toEqual({
-      sessionId: '\ud800',
+      sessionId: '\ufffd',
       label: '\ufffd',
       cwd: '/\ufffd',
       capturedThroughSeq: 9,

@@ -2,16 +2,18 @@
 // Where rows come from (raw bytes or frames) is decode.ts; what a row says is row-head.ts and records.ts.
 
 import { isUtf8 } from 'node:buffer'
-import { type DshRefError, readFailed } from '../errors.ts'
+import { DshRefError, readFailed } from '../errors.ts'
 import { briefText } from '../json-bytes.ts'
 import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
 import { IssueLog } from './issues.ts'
 import { currentData, currentType } from './legacy.ts'
 import { decodeMessage } from './message.ts'
-import { decodeUtf8, type EventRecord, type PackedRecord, parseRecord } from './records.ts'
+import { MessageBytes } from './message-bytes.ts'
+import { type EventRecord, type PackedRecord, parseRecord } from './records.ts'
 import { RowHead } from './row-head.ts'
 import type { RowStore } from './row-store.ts'
 import { isTextWanted, type WantedTexts } from './slim-row.ts'
+import { parseSources } from './sources.ts'
 import { isSurfaceType, RETIRED_TYPES, vocabularyOf } from './vocabulary.ts'
 
 /** What some stage does with the accepted events of one log. Throwing from it ends the read. */
@@ -145,14 +147,15 @@ export class RowAcceptance {
         this.#accept(1, head.time)
         return
       }
-      const sources = head.sourcesStart === -1 ? undefined : parseSources(bytes, head.sourcesStart, head.sourcesEnd)
-      if (sources === null) {
+      const hasSources = head.sourcesStart !== -1
+      const sources = hasSources ? parseSources(bytes, head.sourcesStart, head.sourcesEnd) : undefined
+      if (hasSources && !sources) {
         this.#parsedRow(bytes, start, end, offset)
         return
       }
       const type = currentType(head.type) as SurfaceType
       const handle = this.#store.keep(bytes, start, end, offset)
-      this.#visitor.surface(new StoredEvent(this.#context, head.seq, head.time, type, 'append', sources, handle))
+      this.#visit(new StoredEvent(this.#context, head.seq, head.time, type, 'append', sources, handle))
     } else if (head.kind === 'turn-start') this.hasOpenTurn = true
     else if (head.kind === 'turn-end') this.hasOpenTurn = false
     this.#accept(head.members, head.time)
@@ -193,6 +196,7 @@ export class RowAcceptance {
       store: this.#store,
       issues: this.issues,
       texts: this.#texts,
+      messages: new MessageBytes(this.#version),
       toolResults: this.#version === 0 ? new Map() : undefined,
     }
     return this.#sharedContext
@@ -243,7 +247,7 @@ export class RowAcceptance {
       const event = new StoredEvent(this.#context, seq, time, current, surfaceOp, sourceEventSeqs, handle)
       // While the row is at hand nobody needs to parse it again; afterwards its objects would only fill the memory.
       event.parsed = { type, data }
-      this.#visitor.surface(event)
+      this.#visit(event)
       event.parsed = undefined
       return
     }
@@ -271,6 +275,17 @@ export class RowAcceptance {
       isKnown,
       isOpaque: !isKnown && record.isIgnorable,
     })
+  }
+
+  /** Hands on a surface event. A refusal learns where the row stands, when it is asked for and when it is read again. */
+  #visit(event: StoredEvent): void {
+    event.line = this.line
+    event.frame = this.frame
+    try {
+      this.#visitor.surface?.(event)
+    } catch (error) {
+      throw event.placed(error)
+    }
   }
 
   #checkEnvelope(record: EventRecord): void {
@@ -353,23 +368,14 @@ function isTurnEnd(record: EventRecord | PackedRecord): boolean {
   return record.kind === 'event' && record.type === 'turn/end'
 }
 
-/** The cited seqs of a row read by its head; `null` when they are no JSON list. */
-function parseSources(bytes: Uint8Array, start: number, end: number): unknown[] | null {
-  try {
-    const value: unknown = JSON.parse(decodeUtf8(bytes, start, end))
-    return Array.isArray(value) ? value : null
-  } catch {
-    // Not a list after all; the row goes to parseRecord, which judges it whole.
-    return null
-  }
-}
-
 /** What the events of one log share. */
 interface EventContext {
   readonly header: SessionHeader
   readonly store: RowStore
   readonly issues: IssueLog
   readonly texts: WantedTexts
+  /** The quick reading of messages whose rows are not at hand any more. */
+  readonly messages: MessageBytes
   /** Tool results on the surface of a log old enough to hold rewrites without an id of their own. */
   readonly toolResults: Map<number, StoredEvent> | undefined
 }
@@ -383,10 +389,14 @@ class StoredEvent implements SurfaceEvent {
   readonly sourceEventSeqs: unknown
   /** The row as parsed, while it is at hand. */
   parsed: { readonly type: string; readonly data: unknown } | undefined
+  /** Where the row stands. */
+  line = 0
+  frame: number | undefined
   readonly #context: EventContext
   readonly #handle: number
   /** Id of the message an old rewrite takes over; kept, because what it replaced is soon forgotten. */
   #takenOverId: string | undefined
+  #isChecked = false
   #hasReportedId = false
   #isReleased = false
 
@@ -410,21 +420,46 @@ class StoredEvent implements SurfaceEvent {
   }
 
   message(): SurfaceMessage {
-    return this.#checked(this.#currentData())
+    try {
+      return this.#quickMessage() ?? this.#checked(this.#currentData())
+    } catch (error) {
+      throw this.placed(error)
+    }
   }
 
   data(): unknown {
-    const data = this.#currentData()
-    this.#checked(data)
-    return data
+    try {
+      const data = this.#currentData()
+      if (!this.#isChecked) this.#checked(data)
+      return data
+    } catch (error) {
+      throw this.placed(error)
+    }
+  }
+
+  /** `undefined` for a row that is at hand already, that is in doubt, or that has no id, which is reported below. */
+  #quickMessage(): SurfaceMessage | undefined {
+    if (this.parsed) return undefined
+    const { messages, store, texts } = this.#context
+    const message = messages.read(store.read(this.#handle), this.type, this.seq, isTextWanted(this.type, texts))
+    return message?.id === undefined ? undefined : message
+  }
+
+  /** A refusal that is about this event, with the place of its row. */
+  placed(error: unknown): unknown {
+    if (!(error instanceof DshRefError) || error.facts.seq !== this.seq || error.facts.line !== undefined) return error
+    const { code, message, facts, cause } = error
+    const { line, frame } = this
+    return new DshRefError(code, message, { ...facts, line, ...(frame !== undefined && { frame }) }, { cause })
   }
 
   #checked(data: unknown): SurfaceMessage {
     const { header, issues, texts } = this.#context
     const message = decodeMessage(this.type, this.seq, data, header.version)
+    this.#isChecked = true
     if (message.id === undefined && !this.#hasReportedId) {
       this.#hasReportedId = true
-      issues.add({ kind: 'message-id', message: 'A message has no id', seq: this.seq })
+      issues.add({ kind: 'message-id', message: 'A message has no id', line: this.line, seq: this.seq })
     }
     return isTextWanted(this.type, texts) ? message : { ...message, text: '' }
   }
@@ -453,7 +488,7 @@ class StoredEvent implements SurfaceEvent {
         seq: this.seq,
       })
     }
-    if (record.seq !== this.seq) {
+    if (record.seq !== this.seq || currentType(record.type) !== this.type) {
       throw readFailed('unreadable', `The row of seq ${this.seq} changed while the log was read; try again`, {
         rule: 'changed-while-reading',
         seq: this.seq,

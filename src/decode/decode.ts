@@ -13,6 +13,7 @@ import { IssueLog } from './issues.ts'
 import { LineSplitter } from './lines.ts'
 import { decodeUtf8 } from './records.ts'
 import { FileRowStore, MemoryRowStore, ROOMY_BYTES, type RowStore } from './row-store.ts'
+import { explained } from './shape-doubt.ts'
 import { slimRow, type WantedTexts } from './slim-row.ts'
 import { type Change, FileWatch } from './stability.ts'
 
@@ -148,7 +149,7 @@ export async function decodeLog<T>(
     }
     return await readFile(source, visit, options)
   } catch (error) {
-    throw named(error, name, options.signal)
+    throw named(await explained(error), name, options.signal)
   }
 }
 
@@ -166,7 +167,7 @@ export async function readLogHeader(
   try {
     return await stable(source.path, options.signal, (earlier) => readHeaderOnce(source, options, earlier))
   } catch (error) {
-    throw named(error, source.path, options.signal)
+    throw named(await explained(error), source.path, options.signal)
   }
 }
 

@@ -1,33 +1,32 @@
-// The first row of a log (FORMAT.md section 2): version before shape, wrong types refuse, odd values are issues.
+// The first row of a log (FORMAT.md section 2): version before shape, wrong types refuse, odd values are issues. Which key of
+// a refused header is wrong is said by shapes.ts.
 
-import * as z from 'zod'
 import { readFailed } from '../errors.ts'
 import { briefText } from '../json-bytes.ts'
 import { type Issue, NEWEST_FORMAT_VERSION, type SessionHeader } from '../types.ts'
 import { IssueLog } from './issues.ts'
+import { ShapeDoubt } from './shape-doubt.ts'
 
-const count = z.number().refine((value) => Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0), {
-  error: 'expected a non-negative safe integer',
-})
+type Json = Record<string, unknown>
 
 /** Fields that decide what the log is and where it stands: a wrong one refuses the log. */
-const HeaderRow = z.looseObject({
-  type: z.literal('session'),
-  version: count,
-  id: z.string(),
-  createdAt: count,
-  cwd: z.string().optional(),
-})
+const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  type: (value) => value === 'session',
+  version: isCount,
+  id: isString,
+  createdAt: isCount,
+  cwd: (value) => value === undefined || isString(value),
+}
 
 /** Fields that change neither surface nor text: a wrong one is left out and reported. */
-const SIDE_FIELDS = {
-  parentSession: z.string(),
-  seedLength: count,
-  isSeeded: z.boolean(),
-  origin: z.string(),
-  delegationDepth: count,
-  agentPreset: z.string(),
-} as const
+const SIDE_FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  parentSession: isString,
+  seedLength: isCount,
+  isSeeded: (value) => typeof value === 'boolean',
+  origin: isString,
+  delegationDepth: isCount,
+  agentPreset: isString,
+}
 
 const RETIRED_KEYS = new Set(['sandboxMode', 'approvalPolicy'])
 
@@ -62,27 +61,29 @@ export function decodeHeader(row: string, options: { allowUnknownVersion: boolea
       { rule: 'unknown-version', formatVersion: version },
     )
   }
-  const parsed = HeaderRow.safeParse(stored)
-  if (!parsed.success) {
-    const [problem] = parsed.error.issues
-    const key = problem?.path.join('.') ?? ''
+  if (!isHeader(stored)) {
     throw readFailed(
       'corrupt',
-      `The first row is not a session header: ${key ? `${key}: ` : ''}${problem?.message ?? 'wrong shape'}`,
-      { rule: 'header', line: 1, key },
-      { cause: parsed.error },
+      'The first row is not a session header',
+      { rule: 'header', line: 1 },
+      { cause: new ShapeDoubt('header', stored, version ?? 0) },
     )
   }
-  return withSideFields(parsed.data)
+  return withSideFields(stored)
 }
 
-function withSideFields(row: z.output<typeof HeaderRow>): DecodedHeader {
+/** The same rule as the schema in shapes.ts; a test holds the two against each other. */
+function isHeader(stored: unknown): stored is Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'> {
+  return isRecord(stored) && Object.entries(FIELDS).every(([key, isRight]) => isRight(stored[key]))
+}
+
+function withSideFields(row: Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'>): DecodedHeader {
   const { version, id, createdAt, cwd } = row
   const fields: Record<string, unknown> = {}
   const wrong: string[] = []
-  for (const [key, schema] of Object.entries(SIDE_FIELDS)) {
+  for (const [key, isRight] of Object.entries(SIDE_FIELDS)) {
     if (row[key] === undefined || key === (version < 2 ? 'isSeeded' : 'seedLength')) continue
-    if (schema.safeParse(row[key]).success) fields[key] = row[key]
+    if (isRight(row[key])) fields[key] = row[key]
     else wrong.push(key)
   }
   const header: SessionHeader = { version, id, createdAt, ...(cwd !== undefined && { cwd }), ...fields }
@@ -90,8 +91,8 @@ function withSideFields(row: z.output<typeof HeaderRow>): DecodedHeader {
 }
 
 function versionOf(stored: unknown): number | undefined {
-  if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) return undefined
-  const { type, version } = stored as Record<string, unknown>
+  if (!isRecord(stored)) return undefined
+  const { type, version } = stored
   return type === 'session' && Number.isSafeInteger(version) ? (version as number) : undefined
 }
 
@@ -103,7 +104,7 @@ function oddities(header: SessionHeader, keys: readonly string[], wrong: readonl
   }
   for (const key of keys) {
     if (RETIRED_KEYS.has(key)) odd('retired-key', `The header has the retired key ${key}`)
-    else if (!Object.hasOwn(HeaderRow.shape, key) && !Object.hasOwn(SIDE_FIELDS, key))
+    else if (!Object.hasOwn(FIELDS, key) && !Object.hasOwn(SIDE_FIELDS, key))
       odd('extra-key', `The header has an unknown key ${JSON.stringify(briefText(key))}`)
   }
   for (const key of wrong) odd('header-field', `The header has a wrong ${key}`)
@@ -122,4 +123,16 @@ function oddities(header: SessionHeader, keys: readonly string[], wrong: readonl
 /** Absolute on either family of systems: the log may come from another machine. */
 function isAbsolutePath(path: string): boolean {
   return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path)
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && !Object.is(value, -0)
+}
+
+function isString(value: unknown): boolean {
+  return typeof value === 'string'
+}
+
+function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -10,23 +10,22 @@ const POINT = 0x2e
 const ZERO = 0x30
 const NINE = 0x39
 const COLON = 0x3a
-const LETTER_E = 0x65
 const BRACKET_OPEN = 0x5b
 const BACKSLASH = 0x5c
 const BRACKET_CLOSE = 0x5d
+const LETTER_A = 0x61
+const LETTER_E = 0x65
+const LETTER_F = 0x66
 const LETTER_U = 0x75
 const BRACE_OPEN = 0x7b
 const BRACE_CLOSE = 0x7d
+/** Turns an ASCII letter into its lower case. */
+const LOWER = 0x20
 
-/** Containers inside one another; honest rows have a dozen. */
-const MAX_DEPTH = 64
+/** Containers inside one another: as many as fit the bits of a small integer. Honest rows have a dozen. */
+const MAX_DEPTH = 30
 
-/** 1 for bytes that stand for themselves in a string. All of UTF-8 beyond ASCII does, and so do bytes that are no UTF-8. */
-const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x20 || byte === QUOTE || byte === BACKSLASH ? 0 : 1,
-)
-
-const ESCAPED = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)))
+const ESCAPED = Uint8Array.from({ length: 128 }, (_, code) => ('"\\/bfnrt'.includes(String.fromCharCode(code)) ? 1 : 0))
 
 const TRUE = bytesOf('true')
 const FALSE = bytesOf('false')
@@ -43,108 +42,116 @@ export function hasBytes(bytes: Uint8Array, at: number, wanted: Uint8Array): boo
   return true
 }
 
-/** Walks over any value. */
-export function skipValue(bytes: Uint8Array, at: number, end: number, depth = 0): number {
+/**
+ * Walks over any value. One loop without recursion, because a call for each value takes half as long again: most values
+ * are words of a dozen bytes.
+ */
+export function skipValue(bytes: Uint8Array, from: number, end: number): number {
+  let at = from
+  let depth = 0
+  /** The open containers, innermost last: 1 for an object, 0 for an array. */
+  let isObject = 0
+  for (;;) {
+    const first = bytes[at]
+    if (first === QUOTE) at = skipString(bytes, at, end)
+    else if (first === BRACE_OPEN || first === BRACKET_OPEN) {
+      if (depth === MAX_DEPTH) return -1
+      depth++
+      isObject = (isObject << 1) | (first === BRACE_OPEN ? 1 : 0)
+      at++
+      if (bytes[at] !== (first === BRACE_OPEN ? BRACE_CLOSE : BRACKET_CLOSE)) {
+        if (first === BRACE_OPEN) at = skipKey(bytes, at, end)
+        if (at === -1) return -1
+        continue
+      }
+      at++
+      depth--
+      isObject >>= 1
+    } else at = skipAtom(bytes, at, end)
+    for (;;) {
+      if (at === -1 || depth === 0) return at
+      if (at >= end) return -1
+      const next = bytes[at++]
+      if (next === COMMA) break
+      if (next !== ((isObject & 1) === 1 ? BRACE_CLOSE : BRACKET_CLOSE)) return -1
+      depth--
+      isObject >>= 1
+    }
+    if ((isObject & 1) === 1) {
+      at = skipKey(bytes, at, end)
+      if (at === -1) return -1
+    }
+  }
+}
+
+/** Walks over a string. */
+export function skipString(bytes: Uint8Array, from: number, end: number): number {
+  if (bytes[from] !== QUOTE) return -1
+  let at = from + 1
+  for (;;) {
+    const byte = bytes[at] as number
+    // All of UTF-8 beyond ASCII stands for itself, and so do bytes that are no UTF-8. Past the last byte there is nothing
+    // (`undefined`), which compares false; the end is looked at once, not for each byte.
+    if (byte !== QUOTE && byte !== BACKSLASH && byte >= 0x20) at++
+    else if (byte === QUOTE) return at < end ? at + 1 : -1
+    else if (byte !== BACKSLASH) return -1
+    else {
+      at = escapeEnd(bytes, at + 1)
+      if (at === -1) return -1
+    }
+  }
+}
+
+/** Walks over a key and its colon. */
+function skipKey(bytes: Uint8Array, from: number, end: number): number {
+  const at = skipString(bytes, from, end)
+  return at !== -1 && bytes[at] === COLON ? at + 1 : -1
+}
+
+/** Walks over what follows a backslash. */
+function escapeEnd(bytes: Uint8Array, at: number): number {
+  const escaped = bytes[at] as number
+  if (ESCAPED[escaped] === 1) return at + 1
+  if (escaped !== LETTER_U) return -1
+  for (let index = at + 1; index <= at + 4; index++) {
+    const byte = bytes[index] as number
+    const letter = byte | LOWER
+    if (!(byte >= ZERO && byte <= NINE) && !(letter >= LETTER_A && letter <= LETTER_F)) return -1
+  }
+  return at + 5
+}
+
+/** Walks over a number, true, false or null. */
+function skipAtom(bytes: Uint8Array, at: number, end: number): number {
   switch (bytes[at]) {
-    case QUOTE:
-      return skipString(bytes, at, end)
-    case BRACE_OPEN:
-      return skipObject(bytes, at, end, depth)
-    case BRACKET_OPEN:
-      return skipArray(bytes, at, end, depth)
     case TRUE[0]:
-      return skipWord(bytes, at, end, TRUE)
+      return hasBytes(bytes, at, TRUE) ? at + TRUE.length : -1
     case FALSE[0]:
-      return skipWord(bytes, at, end, FALSE)
+      return hasBytes(bytes, at, FALSE) ? at + FALSE.length : -1
     case NULL[0]:
-      return skipWord(bytes, at, end, NULL)
+      return hasBytes(bytes, at, NULL) ? at + NULL.length : -1
     default:
       return skipNumber(bytes, at, end)
   }
 }
 
-/** Walks over a string; `at` is its opening quote. */
-export function skipString(bytes: Uint8Array, at: number, end: number): number {
-  if (bytes[at] !== QUOTE) return -1
-  let next = at + 1
-  while (next < end) {
-    const byte = bytes[next] as number
-    if (PLAIN[byte] === 1) next++
-    else if (byte === QUOTE) return next + 1
-    else if (byte !== BACKSLASH) return -1
-    else {
-      const escaped = bytes[next + 1] as number
-      if (ESCAPED.has(escaped)) next += 2
-      else if (escaped === LETTER_U && isHex4(bytes, next + 2)) next += 6
-      else return -1
-    }
+function skipNumber(bytes: Uint8Array, from: number, end: number): number {
+  const whole = bytes[from] === MINUS ? from + 1 : from
+  let at = skipDigits(bytes, whole, end)
+  if (at === -1 || (bytes[whole] === ZERO && at > whole + 1)) return -1
+  if (bytes[at] === POINT) {
+    at = skipDigits(bytes, at + 1, end)
+    if (at === -1) return -1
   }
-  return -1
+  if (bytes[at] === LETTER_E || bytes[at] === LETTER_E - LOWER) {
+    const sign = bytes[at + 1]
+    at = skipDigits(bytes, sign === PLUS || sign === MINUS ? at + 2 : at + 1, end)
+  }
+  return at
 }
 
-/** Walks over an array. */
-export function skipArray(bytes: Uint8Array, at: number, end: number, depth = 0): number {
-  if (bytes[at] !== BRACKET_OPEN || depth === MAX_DEPTH) return -1
-  let next = at + 1
-  if (bytes[next] === BRACKET_CLOSE) return next + 1
-  for (;;) {
-    next = skipValue(bytes, next, end, depth + 1)
-    if (next === -1 || next >= end) return -1
-    const byte = bytes[next++]
-    if (byte === BRACKET_CLOSE) return next
-    if (byte !== COMMA) return -1
-  }
-}
-
-/** Walks over an object. */
-export function skipObject(bytes: Uint8Array, at: number, end: number, depth = 0): number {
-  if (bytes[at] !== BRACE_OPEN || depth === MAX_DEPTH) return -1
-  let next = at + 1
-  if (bytes[next] === BRACE_CLOSE) return next + 1
-  for (;;) {
-    next = skipString(bytes, next, end)
-    if (next === -1 || bytes[next] !== COLON) return -1
-    next = skipValue(bytes, next + 1, end, depth + 1)
-    if (next === -1 || next >= end) return -1
-    const byte = bytes[next++]
-    if (byte === BRACE_CLOSE) return next
-    if (byte !== COMMA) return -1
-  }
-}
-
-/** Walks over a number. */
-export function skipNumber(bytes: Uint8Array, at: number, end: number): number {
-  let next = bytes[at] === MINUS ? at + 1 : at
-  const isZero = bytes[next] === ZERO
-  const whole = next
-  next = skipDigits(bytes, next, end)
-  if (next === -1 || (isZero && next > whole + 1)) return -1
-  if (bytes[next] === POINT) {
-    next = skipDigits(bytes, next + 1, end)
-    if (next === -1) return -1
-  }
-  if (((bytes[next] as number) | 0x20) === LETTER_E) {
-    const sign = bytes[next + 1]
-    next = skipDigits(bytes, sign === PLUS || sign === MINUS ? next + 2 : next + 1, end)
-  }
-  return next
-}
-
-function skipDigits(bytes: Uint8Array, at: number, end: number): number {
-  let next = at
-  while (next < end && (bytes[next] as number) >= ZERO && (bytes[next] as number) <= NINE) next++
-  return next === at ? -1 : next
-}
-
-function skipWord(bytes: Uint8Array, at: number, end: number, word: Uint8Array): number {
-  return at + word.length <= end && hasBytes(bytes, at, word) ? at + word.length : -1
-}
-
-function isHex4(bytes: Uint8Array, at: number): boolean {
-  for (let index = at; index < at + 4; index++) {
-    const byte = (bytes[index] as number) | 0x20
-    const isDigit = (bytes[index] as number) >= ZERO && (bytes[index] as number) <= NINE
-    if (!isDigit && !(byte >= 0x61 && byte <= 0x66)) return false
-  }
-  return true
+function skipDigits(bytes: Uint8Array, from: number, end: number): number {
+  let at = from
+  while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
+  return at === from ? -1 : at
 }

@@ -1,115 +1,108 @@
-// The message of a surface event, checked by zod and brought to one shape for all versions (FORMAT.md section 4).
+// The message of a surface event, checked and brought to one shape for all versions (FORMAT.md section 4). The check says yes
+// or no; what is wrong is said by shapes.ts, in the words of zod, which is loaded for that only.
 
-import * as z from 'zod'
 import { readFailed } from '../errors.ts'
 import type { SurfaceMessage, SurfaceType } from '../types.ts'
+import { ShapeDoubt } from './shape-doubt.ts'
 
-const Source = z.looseObject({ kind: z.string().min(1), plugin: z.unknown().optional() })
-/**
- * A list of blocks, each an object with a type. By hand, because zod reports every wrong entry of a list: a row of 100 MB
- * can hold more of them than there is memory for.
- */
-const Blocks = z
-  .custom<readonly Record<string, unknown>[]>(Array.isArray, 'Invalid input: expected array')
-  .superRefine((blocks: readonly unknown[], issues) => {
-    const wrong = blocks.findIndex((block) => !isRecord(block) || typeof block.type !== 'string')
-    if (wrong === -1) return
-    const isBlock = isRecord(blocks[wrong])
-    const message = `Invalid input: expected ${isBlock ? 'string' : 'object'}`
-    issues.addIssue({ code: 'custom', path: isBlock ? [wrong, 'type'] : [wrong], message })
-  })
-// What a tool answered is never projected, so its blocks may be anything.
-const Anything = z.custom<readonly unknown[]>(Array.isArray, 'Invalid input: expected array')
-const Id = z.unknown().optional()
-
-function messageOf<Role extends string>(role: Role, source: z.ZodType = Source) {
-  return z.looseObject({ id: Id, role: z.literal(role), content: Blocks, source })
-}
-
-const ToolSource = z.looseObject({ kind: z.literal('tool'), callId: z.string() })
-const WrappedResult = z
-  .looseObject({
-    id: Id,
-    role: z.literal('user'),
-    source: ToolSource,
-    content: z.tuple([
-      z.looseObject({
-        type: z.literal('tool-result'),
-        toolCallId: z.string(),
-        content: Anything,
-      }),
-    ]),
-  })
-  .refine((message) => message.content[0].toolCallId === message.source.callId, {
-    error: 'expected the toolCallId of the result to be the callId of its source',
-  })
-const DirectResult = z
-  .looseObject({
-    id: Id,
-    role: z.literal('tool'),
-    source: ToolSource,
-    toolCallId: z.string(),
-    content: Blocks,
-    isError: z.boolean().optional(),
-  })
-  .refine((message) => message.toolCallId === message.source.callId, {
-    error: 'expected toolCallId to be the callId of its source',
-  })
-
-const SCHEMAS = {
-  'user/message': messageOf('user'),
-  'assistant/message': z.looseObject({ message: messageOf('assistant', z.looseObject({ kind: z.literal('model') })) }),
-  'system/message': z.looseObject({ message: messageOf('system') }),
-  'developer/message': z.looseObject({ message: messageOf('developer') }),
-  'tool/result': z.looseObject({ message: WrappedResult }),
-} as const
-// From v4 on the result is a message of its own; forks with the number 4 still write the old wrapper (FORMAT.md section 11).
-const ToolResultSince4 = z.looseObject({ message: z.discriminatedUnion('role', [DirectResult, WrappedResult]) })
+type Json = Record<string, unknown>
 
 /**
  * Checks `data` (current shape) as the payload of a surface event. Throws `READ_FAILED`/`corrupt` with rule
- * `message-shape` or `tool-error-shape`, naming the key that is wrong.
+ * `message-shape` or `tool-error-shape`; `explained` makes the former name the key that is wrong.
  */
 export function decodeMessage(type: SurfaceType, seq: number, data: unknown, formatVersion: number): SurfaceMessage {
-  const schema = type === 'tool/result' && formatVersion >= 4 ? ToolResultSince4 : SCHEMAS[type]
-  const parsed = schema.safeParse(data)
-  if (!parsed.success) {
-    const [problem] = parsed.error.issues
-    const key = ['data', ...(problem?.path ?? [])].join('.')
+  const message = type === 'user/message' ? data : isRecord(data) ? data.message : undefined
+  if (!isMessageOf(type, message, formatVersion)) {
+    const doubt = new ShapeDoubt(type, data, formatVersion)
     throw readFailed(
       'corrupt',
-      `The ${type} at seq ${seq} has a wrong shape at ${key}: ${problem?.message ?? 'unknown shape'}`,
-      { rule: 'message-shape', seq, key, expected: problem?.message },
-      { cause: parsed.error },
+      `The ${type} at seq ${seq} has a wrong shape`,
+      { rule: 'message-shape', seq },
+      { cause: doubt },
     )
   }
-  const outer = parsed.data as { message?: unknown; error?: unknown }
-  const message = (type === 'user/message' ? outer : outer.message) as Message
-  if (type === 'tool/result' && formatVersion >= 3 && formatVersion <= 4) checkToolError(seq, outer.error, message)
-  const { source } = message
-  const isPlugin = source.kind === 'plugin' && typeof source.plugin === 'string'
+  const { role, id, source, content } = message
+  if (type === 'tool/result' && isErrorFlagDue(formatVersion)) checkToolError(seq, (data as Json).error, message)
+  const text = textOf(type === 'tool/result' && role === 'user' ? (content[0] as unknown as Wrapper).content : content)
+  return surfaceMessage({ seq, type, role, id, source, text })
+}
+
+/** The parts a surface message is made of, as checked. */
+interface MessageParts extends Pick<SurfaceMessage, 'seq' | 'type' | 'role' | 'text'> {
+  readonly id: unknown
+  readonly source: { readonly kind: string; readonly plugin?: unknown }
+}
+
+/** Puts a message together from its checked parts. */
+export function surfaceMessage({ seq, type, role, id, source, text }: MessageParts): SurfaceMessage {
+  const { kind, plugin } = source
   return {
     seq,
     type,
-    role: message.role,
-    ...(typeof message.id === 'string' && message.id !== '' && { id: message.id }),
-    sourceKind: isPlugin ? `plugin:${source.plugin}` : source.kind,
-    checkpoint: type === 'user/message' && isCheckpoint(source),
-    text: textOf(type === 'tool/result' ? resultContent(message) : message.content),
+    role,
+    ...(typeof id === 'string' && id !== '' && { id }),
+    sourceKind: kind === 'plugin' && typeof plugin === 'string' ? `plugin:${plugin}` : kind,
+    // Both spellings count in every version: forks mix them (FORMAT.md section 4.2).
+    checkpoint:
+      type === 'user/message' && (kind === 'compact-checkpoint' || (kind === 'plugin' && plugin === 'compact')),
+    text,
   }
+}
+
+/** Whether a tool result with an error must be marked as one (FORMAT.md section 5). */
+export function isErrorFlagDue(formatVersion: number): boolean {
+  return formatVersion === 3 || formatVersion === 4
 }
 
 interface Message {
   readonly id?: unknown
   readonly role: SurfaceMessage['role']
-  readonly content: readonly Record<string, unknown>[]
+  readonly content: readonly Json[]
   readonly source: { readonly kind: string; readonly plugin?: unknown }
   readonly isError?: unknown
 }
 
-/** Both spellings count in every version: forks mix them (FORMAT.md section 4.2). */
-function isCheckpoint(source: Message['source']): boolean {
-  return source.kind === 'compact-checkpoint' || (source.kind === 'plugin' && source.plugin === 'compact')
+interface Wrapper {
+  readonly content: readonly unknown[]
+}
+
+const ROLE_OF = {
+  'user/message': 'user',
+  'assistant/message': 'assistant',
+  'system/message': 'system',
+  'developer/message': 'developer',
+} as const
+
+/** The same rules as the schemas in shapes.ts; a test holds the two against each other. */
+function isMessageOf(type: SurfaceType, message: unknown, formatVersion: number): message is Message {
+  if (!isRecord(message) || !isRecord(message.source)) return false
+  const { role, content, source } = message
+  if (type === 'tool/result') {
+    if (source.kind !== 'tool' || typeof source.callId !== 'string') return false
+    return role === 'tool' && formatVersion >= 4
+      ? isDirectResult(message, source.callId)
+      : isWrapped(message, source.callId)
+  }
+  if (role !== ROLE_OF[type] || !isBlocks(content) || typeof source.kind !== 'string' || source.kind === '')
+    return false
+  return type !== 'assistant/message' || source.kind === 'model'
+}
+
+/** From v4 on a tool result is a message of its own … */
+function isDirectResult({ toolCallId, content, isError }: Json, callId: string): boolean {
+  return toolCallId === callId && isBlocks(content) && (isError === undefined || typeof isError === 'boolean')
+}
+
+/** … before, and in forks that write 4, one block of a user message. What is in it is never projected: it may be anything. */
+function isWrapped({ role, content }: Json, callId: string): boolean {
+  if (role !== 'user' || !Array.isArray(content) || content.length !== 1) return false
+  const [block]: readonly unknown[] = content
+  return isRecord(block) && block.type === 'tool-result' && block.toolCallId === callId && Array.isArray(block.content)
+}
+
+function isBlocks(content: unknown): boolean {
+  return Array.isArray(content) && content.every((block) => isRecord(block) && typeof block.type === 'string')
 }
 
 function textOf(content: readonly unknown[]): string {
@@ -119,11 +112,6 @@ function textOf(content: readonly unknown[]): string {
     if (type === 'text' && typeof text === 'string') texts.push(text)
   }
   return texts.join('\n')
-}
-
-function resultContent(message: Message): readonly unknown[] {
-  if (message.role === 'tool') return message.content
-  return (message.content[0] as { content: readonly unknown[] }).content
 }
 
 function checkToolError(seq: number, error: unknown, message: Message): void {
@@ -137,6 +125,6 @@ function checkToolError(seq: number, error: unknown, message: Message): void {
   })
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

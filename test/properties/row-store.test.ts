@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type DecodeOptions } from '../../src/decode/decode.ts'
+import type { DecodeOptions } from '../../src/decode/decode.ts'
 import { DshRefError } from '../../src/errors.ts'
 import { readSurface } from '../../src/surface.ts'
 import { type MadeVersion, makeLog, mutate, randomShape } from '../support/log-maker.ts'

@@ -44,7 +44,7 @@ export function strictJson(value: unknown): string {
   const json = JSON.stringify(value)
   // Whole pairs are never written as escapes. An escaped backslash is passed over, so that it cannot pose as one.
   return json.includes('\\ud')
-    ? json.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (escape, half) => (half === undefined ? escape : '\ufffd'))
+    ? json.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (sequence, half) => (half === undefined ? sequence : '\ufffd'))
     : json
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { schemaFiles } from '../schemas.ts'
 import { VERSION } from './commands.ts'
-import { ConfigSchema } from './config.ts'
+import { ConfigSchema } from './config-schema.ts'
 import { renderMan } from './man.ts'
 import type { CommandBody } from './print.ts'
 

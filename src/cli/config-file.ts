@@ -1,24 +1,11 @@
 // Where the configuration file is, and how its settings come in behind options and environment. What may stand in it is
-// config.ts, which is loaded only when there is a file.
+// config-schema.ts, which is loaded only when there is a file.
 
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import type { Config } from './config-schema.ts'
 import type { CommandContext, CommandOptions } from './print.ts'
-
-/** What the file may set; paths are absolute by now. */
-export interface Config {
-  readonly roots?: readonly string[] | undefined
-  readonly spillDir?: string | undefined
-  readonly cacheDir?: string | undefined
-  readonly maxReferences?: number | undefined
-  readonly maxReferenceBytes?: number | undefined
-  readonly contextWindow?: number | undefined
-  readonly referenceContextFraction?: number | undefined
-  readonly maxRowBytes?: number | undefined
-  readonly maxLogBytes?: number | undefined
-  readonly maxWindowBytes?: number | undefined
-}
 
 type Environment = CommandContext['env']
 
@@ -51,7 +38,7 @@ export async function readConfig(env: Environment): Promise<Config> {
     if (!isAbsolute(env.XDG_CONFIG_HOME ?? '')) return {} // nobody's home: there is no place for a file
   }
   const path = configPath(env, home)
-  return existsSync(path) ? (await import('./config.ts')).loadConfig(path, home) : {}
+  return existsSync(path) ? (await import('./config-schema.ts')).loadConfig(path, home) : {}
 }
 
 /** The environment, with what the file sets and no variable does. */

@@ -1,7 +1,6 @@
 // `dsh-ref list`: the sessions there are to refer to, as a table, lines or JSON. Which and in what order is candidates.ts.
 
 import { realpathSync } from 'node:fs'
-import * as z from 'zod'
 import {
   type Candidate,
   type CandidateList,
@@ -14,7 +13,7 @@ import { strictJson } from '../json-bytes.ts'
 import { cacheDirectory, openTitleIndex } from '../title-index.ts'
 import type { Issue } from '../types.ts'
 import { encodeSessionUri, formatMention } from '../uri.ts'
-import { absolutePath, integer, oneOf, optionsOf, text } from './options.ts'
+import { absolutePath, integer, type OptionType, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { readingOptions, targetOf } from './sessions.ts'
 
@@ -136,14 +135,11 @@ export const list: CommandBody = async (context, args, options) => {
  * A moment: an ISO date or time, or an age such as `2d`. A date alone is that whole day in the reader's time zone, its
  * first or last millisecond being the moment.
  */
-export function moment(now: number, edge: 'start' | 'end'): z.ZodType<number, string> {
-  const allowed = 'an ISO date or time (2026-11-30, 2026-11-30T08:00), or an age (30m, 3h, 2d, 1w)'
-  return z.string(allowed).transform((value, problems) => {
-    const time = timeOf(value, now, edge)
-    if (time !== undefined) return time
-    problems.addIssue(allowed)
-    return z.NEVER
-  })
+export function moment(now: number, edge: 'start' | 'end'): OptionType<number> {
+  return {
+    allowed: 'an ISO date or time (2026-11-30, 2026-11-30T08:00), or an age (30m, 3h, 2d, 1w)',
+    read: (text) => timeOf(text, now, edge),
+  }
 }
 
 const UNIT_MILLISECONDS: Readonly<Record<string, number>> = {
@@ -254,7 +250,7 @@ async function printLines(context: CommandContext, lines: readonly string[], end
 /** On a terminal control and bidi characters are shown as escapes; inside JSON these mean the same. */
 async function shownAs(context: CommandContext, lines: readonly string[]): Promise<readonly string[]> {
   if (!context.stdout.isTerminal) return lines
-  const { visible } = await import('../render/text.ts')
+  const { visible } = await import('../render/visible.ts')
   return lines.map(visible)
 }
 

@@ -1,68 +1,75 @@
-// Values of options and of the environment: checked with zod, refused with the option, the value and what is allowed.
-// Commands load it when they run; which options there are is main.ts.
-import * as z from 'zod'
+// Values of options: checked by hand, refused with the option, the value and what is allowed. Without zod, which would be a
+// fifth of the start-up of every command. Which options there are is commands.ts.
 import { invalidConfig } from '../errors.ts'
 import type { CommandOptions } from './print.ts'
 
 export { absolutePath, type Roots, resolveRoots } from './roots.ts'
 
+/** How the text of an option becomes its value. */
+export interface OptionType<Value> {
+  /** What may be given: ends the sentence "give …". */
+  readonly allowed: string
+  /** `undefined` when the text is none of that. */
+  read(text: string): Value | undefined
+}
+
 /** A whole number in decimal digits. */
-export function integer(range: { readonly min: number; readonly max?: number }): z.ZodType<number, string> {
+export function integer(range: { readonly min: number; readonly max?: number }): OptionType<number> {
   const { min, max = Number.MAX_SAFE_INTEGER } = range
-  const allowed =
-    max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`
-  return z
-    .string(allowed)
-    .regex(/^[0-9]+$/, allowed)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, allowed)
+  return {
+    allowed:
+      max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`,
+    read: (text) => {
+      const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
+      return value >= min && value <= max ? value : undefined
+    },
+  }
 }
 
 /** A number from 0 to 1, both included, in decimal notation. */
-export function fraction(): z.ZodType<number, string> {
-  const allowed = 'a number from 0 to 1'
-  return z
-    .string(allowed)
-    .regex(/^([0-9]+\.?[0-9]*|\.[0-9]+)$/, allowed)
-    .transform(Number)
-    .refine((value) => value <= 1, allowed)
+export function fraction(): OptionType<number> {
+  return {
+    allowed: 'a number from 0 to 1',
+    read: (text) => (/^([0-9]+\.?[0-9]*|\.[0-9]+)$/.test(text) && Number(text) <= 1 ? Number(text) : undefined),
+  }
 }
 
 /** One of a few words. */
-export function oneOf<const Word extends string>(words: readonly [Word, ...Word[]]): z.ZodType<Word, string> {
-  const allowed = words.length === 1 ? words[0] : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
-  return z.enum(words, allowed) as unknown as z.ZodType<Word, string>
+export function oneOf<const Word extends string>(words: readonly [Word, ...Word[]]): OptionType<Word> {
+  return {
+    allowed: words.length === 1 ? words[0] : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`,
+    read: (text) => words.find((word) => word === text),
+  }
 }
 
 /** Text that is not empty. */
-export function text(): z.ZodType<string, string> {
-  return z.string('a text').min(1, 'a text that is not empty')
+export function text(): OptionType<string> {
+  return { allowed: 'a text that is not empty', read: (value) => (value === '' ? undefined : value) }
 }
 
-/** What `optionsOf` makes of a shape: every option may be left out. */
-export type OptionValues<Shape extends Readonly<Record<string, z.ZodType>>> = {
-  readonly [Name in keyof Shape]: z.output<Shape[Name]> | undefined
+/** What `optionsOf` makes of a list of types: every option may be left out. */
+export type OptionValues<Types extends Readonly<Record<string, OptionType<unknown>>>> = {
+  readonly [Name in keyof Types]: Types[Name] extends OptionType<infer Value> ? Value | undefined : never
 }
 
 /**
  * Checks the options of a command that have a value. Keys are commander's names (`maxReferences` of `--max-references`);
  * an option that was not given is `undefined`. Refuses the first wrong one.
  */
-export function optionsOf<const Shape extends Readonly<Record<string, z.ZodType>>>(
+export function optionsOf<const Types extends Readonly<Record<string, OptionType<unknown>>>>(
   options: CommandOptions,
-  shape: Shape,
-): OptionValues<Shape> {
+  types: Types,
+): OptionValues<Types> {
   const values: Record<string, unknown> = {}
-  for (const [name, schema] of Object.entries(shape)) {
-    values[name] = options[name] === undefined ? undefined : checked(flagOf(name), options[name], schema)
+  for (const [name, type] of Object.entries(types)) {
+    values[name] = options[name] === undefined ? undefined : checked(flagOf(name), options[name], type)
   }
-  return values as OptionValues<Shape>
+  return values as OptionValues<Types>
 }
 
-function checked<Value>(option: string, value: unknown, schema: z.ZodType<Value>): Value {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const allowed = result.error.issues[0]?.message ?? 'something else'
+function checked<Value>(option: string, value: unknown, { allowed, read }: OptionType<Value>): Value {
+  const known = typeof value === 'string' ? read(value) : undefined
+  if (known !== undefined) return known
   throw invalidConfig(`Option ${option} is ${JSON.stringify(value)}; give ${allowed}`, { option, value, allowed })
 }
 

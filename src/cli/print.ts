@@ -332,9 +332,9 @@ function shortPath(path: string): string {
   return `…/${path.split(/[/\\]/).slice(-2).join('/')}`
 }
 
-// Text is loaded late: it brings string-width, which a command that succeeds in a pipe never needs.
+// Loaded late: a command that succeeds in a pipe never needs it.
 async function makeVisible(text: string): Promise<string> {
-  const { visible } = await import('../render/text.ts')
+  const { visible } = await import('../render/visible.ts')
   return visible(text)
 }
 

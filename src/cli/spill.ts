@@ -3,11 +3,10 @@
 
 import { realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
-import * as z from 'zod'
 import { DshRefError, invalidConfig, readFailed } from '../errors.ts'
 import type { Spill } from '../pipeline.ts'
 import type { SpilledTranscript } from '../spill.ts'
-import { absolutePath, oneOf, optionsOf, resolveRoots, text } from './options.ts'
+import { absolutePath, type OptionType, oneOf, optionsOf, resolveRoots, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 
 /** The value of `--spill-dir` that stands for a private directory of this tool. */
@@ -60,7 +59,7 @@ export const prune: CommandBody = async (context, _, options) => {
   )
   if (format === 'json') await printJson(context, { directory: directory.path, removed, issues })
   else {
-    const { visible } = await import('../render/text.ts')
+    const { visible } = await import('../render/visible.ts')
     await context.print.out(removed.map(({ path }) => `${visible(path)}\n`).join(''))
   }
   const [first] = issues
@@ -144,10 +143,12 @@ async function table(transcripts: readonly SpilledTranscript[]): Promise<string>
 }
 
 /** An age: a whole number and a unit. */
-function duration(): z.ZodType<number, string> {
-  const allowed = 'a whole number of s, m, h, d or w, such as 7d'
-  return z
-    .string(allowed)
-    .regex(/^[0-9]{1,9}[smhdw]$/, allowed)
-    .transform((value) => Number(value.slice(0, -1)) * MILLISECONDS[value.slice(-1) as keyof typeof MILLISECONDS])
+function duration(): OptionType<number> {
+  return {
+    allowed: 'a whole number of s, m, h, d or w, such as 7d',
+    read: (text) =>
+      /^[0-9]{1,9}[smhdw]$/.test(text)
+        ? Number(text.slice(0, -1)) * MILLISECONDS[text.slice(-1) as keyof typeof MILLISECONDS]
+        : undefined,
+  }
 }

@@ -68,7 +68,7 @@ async function convertRecords(
 
   const end = String.fromCharCode(separator)
   let texts = converted.map((result) => (typeof result === 'string' ? result : JSON.stringify(result)))
-  if (context.stdout.isTerminal) texts = texts.map((await import('../render/text.ts')).visible)
+  if (context.stdout.isTerminal) texts = texts.map((await import('../render/visible.ts')).visible)
   await context.print.out(texts.map((text) => text + end).join(''))
 }
 

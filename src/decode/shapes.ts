@@ -3,7 +3,13 @@
 
 import * as z from 'zod'
 import type { SurfaceType } from '../types.ts'
-import type { ShapeDoubt } from './shape-doubt.ts'
+
+/** A value that is not what it should be. */
+interface Doubtful {
+  readonly shape: SurfaceType | 'header'
+  readonly value: unknown
+  readonly formatVersion: number
+}
 
 const count = z.number().refine((value) => Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0), {
   error: 'expected a non-negative safe integer',
@@ -84,7 +90,7 @@ export function shapeOf(shape: SurfaceType | 'header', formatVersion: number): z
 }
 
 /** What is wrong first. A value with nothing wrong is a bug: the checks without zod refused it. */
-export function problemOf({ shape, value, formatVersion }: ShapeDoubt): {
+export function problemOf({ shape, value, formatVersion }: Doubtful): {
   path: readonly PropertyKey[]
   message: string
   cause: unknown

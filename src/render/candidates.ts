@@ -2,6 +2,7 @@
 // lists only is loaded for those: string-width alone takes as long to load as five thousand sessions to list.
 
 import type { ChalkInstance } from 'chalk'
+import { visible } from './visible.ts'
 
 /** What the table shows of a session. */
 export interface CandidateRow {
@@ -84,7 +85,7 @@ export async function renderTable(rows: readonly CandidateRow[], options: TableO
     origin,
     parentSession,
   ])
-  if (!texts.every(isSimple)) library ??= await import('./text.ts')
+  if (!texts.every((text) => isSimple(visible(text)))) library ??= await import('./text.ts')
   const isOdd = rows.some(({ health }) => health !== 'ok')
   const columns = COLUMNS.filter(({ short }) => options.isLong || short === 'always' || (short === 'when-odd' && isOdd))
   const cells = rows.map((row) => columns.map((column) => column.cell(row, options)))
@@ -175,10 +176,6 @@ function isSimple(text: string): boolean {
 function loaded(): typeof import('./text.ts') {
   if (!library) throw new Error('A text that is not simple was measured before the library was loaded')
   return library
-}
-
-function visible(text: string): string {
-  return isSimple(text) ? text : loaded().visible(text)
 }
 
 function widthOf(text: string): number {

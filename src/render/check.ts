@@ -1,7 +1,7 @@
 // What `check` says to a person: one line a log, one line a finding. Strings only.
 
 import type { CheckedLog, Finding } from '../types.ts'
-import { visible } from './text.ts'
+import { visible } from './visible.ts'
 
 /** The words of one checked log, without a newline at its end. */
 export function renderCheckedLog(

@@ -3,7 +3,7 @@
 
 import { SHADOWED_SECTION, type ShadowedMessage, type TranscriptCapture, type TranscriptMatch } from '../transcript.ts'
 import type { ConversationMessage } from '../types.ts'
-import { visible } from './text.ts'
+import { visible } from './visible.ts'
 
 /** Unicode code points in a fragment: short lines pass through tools that cut long ones (DESIGN.md, "Spill artifact"). */
 const FRAGMENT_CODE_POINTS = 64

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { moment } from '../../src/cli/list.ts'
 import { ListSchema, PickedListSchema, schemaFiles } from '../../src/schemas.ts'
+import { decodeSessionUri } from '../../src/uri.ts'
 import { type Home, makeHome } from '../support/homes.ts'
 import { PROGRAM, run as runProgram } from '../support/program.ts'
 import { logOf, logOnly, user } from '../support/rows.ts'
@@ -79,7 +80,7 @@ describe('list', () => {
 
   test('prints JSON with the keys of the service and more, of which every row is what the schema says', async () => {
     const all = await rows()
-    expect(all.map(({ sessionId }) => sessionId)).toEqual(NEWEST)
+    expect(all.map(({ sessionId }) => sessionId)).toEqual(NEWEST.map((id) => id.toWellFormed()))
     expect(ListSchema.parse(all)).toEqual(all)
     expect(all[6]).toEqual({
       sessionId: 'plain',
@@ -213,18 +214,19 @@ describe('list', () => {
         .map((id) => id),
     ],
   ])('takes %s', async (_, args, expected) => {
-    expect((await rows(...args)).map(({ sessionId }) => sessionId)).toEqual(expected)
+    // Half a surrogate pair is U+FFFD in JSON; the URI has it.
+    expect((await rows(...args)).map(({ uri }) => decodeSessionUri(uri as string))).toEqual(expected)
   })
 
   test('ranks the directory of the target first, and of the running session without being told', async () => {
     const expected = ['half\ud800', 'line\nbreak', 'sub/agent:1', 'emoji', 'arabic', 'chinese']
     const target = await rows('--target', 'plain')
-    expect(target.map(({ sessionId }) => sessionId)).toEqual(expected)
+    expect(target.map(({ uri }) => decodeSessionUri(uri as string))).toEqual(expected)
     expect(target.map(({ sameWorkspace }) => sameWorkspace)).toEqual([true, true, true, false, false, false])
     const DSH_SESSION_JSONL = join(home.root, '--work-app--', 'plain', 'session.v4.jsonl')
     const env = { DSH_REF_CACHE_DIR: cache, DSH_SESSION_JSONL }
     const { stdout } = await runProgram(['list', '--root', home.root, '--format', 'json'], { env })
-    expect(JSON.parse(stdout).map(({ sessionId }: { sessionId: string }) => sessionId)).toEqual(expected)
+    expect(JSON.parse(stdout).map(({ uri }: { uri: string }) => decodeSessionUri(uri))).toEqual(expected)
   })
 
   test('knows the current directory by the name it is in and by its real one', async () => {
@@ -387,7 +389,7 @@ describe.skipIf(!hasScript)('list at a terminal (skipped where there is no scrip
 
 describe('a moment', () => {
   const now = Date.UTC(2026, 10, 30, 12)
-  const parse = (text: string, edge: 'start' | 'end' = 'start') => moment(now, edge).safeParse(text).data
+  const parse = (text: string, edge: 'start' | 'end' = 'start') => moment(now, edge).read(text)
 
   test.each([
     ['30m', now - 30 * 60_000],

@@ -7,7 +7,6 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as z from 'zod'
 import { absolutePath, fraction, integer, oneOf, optionsOf, resolveRoots, text } from '../../src/cli/options.ts'
 import { createPrint, describeIssues, hasColor, OutputClosed } from '../../src/cli/print.ts'
 import { DshRefError } from '../../src/errors.ts'
@@ -364,18 +363,16 @@ describe('options', () => {
     referenceContextFraction: fraction(),
     format: oneOf(['text', 'json', 'chat']),
     output: text(),
-    ref: z.array(text()),
   }
 
   test('come out checked and typed, and undefined when not given', () => {
-    const given = { maxReferences: '3', referenceContextFraction: '0.25', format: 'json', ref: ['a', 'b'] }
+    const given = { maxReferences: '3', referenceContextFraction: '0.25', format: 'json' }
     expect(optionsOf(given, shape)).toEqual({
       maxReferences: 3,
       contextWindow: undefined,
       referenceContextFraction: 0.25,
       format: 'json',
       output: undefined,
-      ref: ['a', 'b'],
     })
   })
 

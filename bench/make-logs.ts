@@ -25,7 +25,14 @@ export const LOG_KINDS: readonly LogKind[] = [
 ]
 
 /** Writes a log of about `bytes` to `path`; returns the exact number of bytes. */
-export function writeLog(path: string, kind: LogKind, bytes: number, seed = 1, id = `bench-${kind.name}`): number {
+export function writeLog(
+  path: string,
+  kind: LogKind,
+  bytes: number,
+  seed = 1,
+  id = `bench-${kind.name}`,
+  cwd = '/work/bench',
+): number {
   const file = openSync(path, 'w')
   let written = 0
   let pending: string[] = []
@@ -37,7 +44,7 @@ export function writeLog(path: string, kind: LogKind, bytes: number, seed = 1, i
     pending = []
     pendingBytes = 0
   }
-  for (const row of rowsOf(kind, bytes, seed, id)) {
+  for (const row of rowsOf(kind, bytes, seed, id, cwd)) {
     pending.push(row)
     pendingBytes += row.length
     if (pendingBytes > 1 << 20) flush()
@@ -48,7 +55,13 @@ export function writeLog(path: string, kind: LogKind, bytes: number, seed = 1, i
 }
 
 /** The rows of a log, each with its newline. */
-export function* rowsOf(kind: LogKind, bytes: number, seed: number, id: string): Generator<string> {
+export function* rowsOf(
+  kind: LogKind,
+  bytes: number,
+  seed: number,
+  id: string,
+  cwd = '/work/bench',
+): Generator<string> {
   const random = mulberry32(seed)
   const { version } = kind
   let written = 0
@@ -71,7 +84,7 @@ export function* rowsOf(kind: LogKind, bytes: number, seed: number, id: string):
     version,
     id,
     createdAt: time,
-    cwd: '/work/bench',
+    cwd,
     ...(version >= 2 && { isSeeded: false }),
     delegationDepth: 0,
   }
@@ -211,7 +224,8 @@ const WORDS =
     ' ',
   )
 
-function prose(random: () => number, words: number): string {
+/** Words of text, code and several scripts. */
+export function prose(random: () => number, words: number): string {
   const parts: string[] = []
   for (let index = 0; index < words; index++) {
     parts.push(WORDS[Math.floor(random() * WORDS.length)] as string)

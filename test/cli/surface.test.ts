@@ -213,7 +213,7 @@ describe('check', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines).toHaveLength(3)
     expect(lines[0]).toMatch(/^corrupt +bad-fold {2}version 0 {2}2 events {2}\//)
-    expect(lines[1]).toMatch(/^ {4}corrupt replace-endpoint-not-on-surface \(seq 2\): /)
+    expect(lines[1]).toMatch(/^ {4}corrupt replace-endpoint-not-on-surface \(line 4, seq 2\): /)
     expect(lines[2]).toMatch(/^ok +fine /)
     expect(stderr).toBe('dsh-ref: 2 logs checked: 1 corrupt, 1 ok\n')
   })

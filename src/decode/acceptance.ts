@@ -6,10 +6,11 @@ import { DshRefError, readFailed } from '../errors.ts'
 import { briefText } from '../json-bytes.ts'
 import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
 import { IssueLog } from './issues.ts'
+import { skipValue } from './json-walk.ts'
 import { currentData, currentType } from './legacy.ts'
 import { decodeMessage } from './message.ts'
 import { MessageBytes } from './message-bytes.ts'
-import { type EventRecord, type PackedRecord, parseRecord } from './records.ts'
+import { decodeUtf8, type EventRecord, type PackedRecord, parseRecord } from './records.ts'
 import { RowHead } from './row-head.ts'
 import type { RowStore } from './row-store.ts'
 import { isTextWanted, type WantedTexts } from './slim-row.ts'
@@ -138,7 +139,8 @@ export class RowAcceptance {
       return
     }
     const head = this.#head
-    if (this.#everyRow || !head.match(bytes, start, end) || head.seq !== this.expectedSeq) {
+    const isKnown = head.match(bytes, start, end) && head.seq === this.expectedSeq
+    if (!isKnown || (this.#everyRow && !isProven(head, bytes, end))) {
       this.#parsedRow(bytes, start, end, offset)
       return
     }
@@ -156,8 +158,11 @@ export class RowAcceptance {
       const type = currentType(head.type) as SurfaceType
       const handle = this.#store.keep(bytes, start, end, offset)
       this.#visit(new StoredEvent(this.#context, head.seq, head.time, type, 'append', sources, handle))
-    } else if (head.kind === 'turn-start') this.hasOpenTurn = true
-    else if (head.kind === 'turn-end') this.hasOpenTurn = false
+    } else {
+      if (head.kind === 'turn-start') this.hasOpenTurn = true
+      else if (head.kind === 'turn-end') this.hasOpenTurn = false
+      if (this.#everyRow && head.kind !== 'packed') this.#visitor.logOnly?.(logOnlyEvent(head, bytes, end))
+    }
     this.#accept(head.members, head.time)
   }
 
@@ -362,6 +367,22 @@ export class RowAcceptance {
       `and row ${this.line} ends a turn after row ${offence.line}, so the log is damaged before its end`,
     )
   }
+}
+
+/**
+ * Whether a row read by its head is a record through and through, whatever its bytes: the head leaves nothing open but the
+ * data, and that is JSON. It takes half the time of parsing the row, and says the same.
+ */
+function isProven({ kind, dataStart }: RowHead, bytes: Uint8Array, end: number): boolean {
+  // What the others hold is asked for at once, and strings are decoded fastest by JSON.parse.
+  if (kind === 'surface' || kind === 'parse') return false
+  return skipValue(bytes, dataStart, end) === end - 1
+}
+
+/** An event that stands on no surface, its data to be parsed while the row is at hand. */
+function logOnlyEvent({ seq, time, type, dataStart }: RowHead, bytes: Uint8Array, end: number): LogOnlyEvent {
+  const data = () => JSON.parse(decodeUtf8(bytes, dataStart, end - 1))
+  return { seq, time, type, data, hasSurfaceMetadata: false, isKnown: true, isOpaque: false }
 }
 
 function isTurnEnd(record: EventRecord | PackedRecord): boolean {

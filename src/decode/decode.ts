@@ -8,14 +8,17 @@ import { setTimeout } from 'node:timers/promises'
 import { cancelled, DshRefError, readFailed, throwIfCancelled } from '../errors.ts'
 import type { Issue, ReadingMode, SessionHeader } from '../types.ts'
 import { type AcceptanceState, type LogVisitor, RowAcceptance } from './acceptance.ts'
+import { FrameRowStore } from './frame-row-store.ts'
 import { decodeHeader } from './header.ts'
 import { IssueLog } from './issues.ts'
 import { LineSplitter } from './lines.ts'
+import { MessageBytes } from './message-bytes.ts'
 import { decodeUtf8 } from './records.ts'
 import { FileRowStore, MemoryRowStore, ROOMY_BYTES, type RowStore } from './row-store.ts'
 import { explained } from './shape-doubt.ts'
-import { slimRow, type WantedTexts } from './slim-row.ts'
+import { isTextWanted, slimRow, type WantedTexts } from './slim-row.ts'
 import { type Change, FileWatch } from './stability.ts'
+import type { ZstdDecoder, ZstdReader } from './zstd.ts'
 
 export type { LogVisitor } from './acceptance.ts'
 
@@ -79,7 +82,7 @@ export interface DecodeOptions {
   /** Memory, in bytes, for the surface rows of a log that cannot be read again by place, above which they are made slim. */
   readonly roomyBytes?: number
   /** zstd decoder; the default is the platform's own where it has one. */
-  readonly decoder?: 'native' | 'javascript'
+  readonly decoder?: ZstdDecoder
   /**
    * Go on where an earlier read of the same file ended; the visitor sees only what was added since. Refuses with
    * `unreadable` when the bytes before that point are not the ones that were read. Files only.
@@ -283,12 +286,11 @@ async function readFileOnce<T>(
   const { size } = watch
   const resumed = options.resumeFrom?.point
   if (resumed && (await tailOf(file, resumed.offset)) !== resumed.tail) throw rewritten(path)
-  const store = encoding === 'raw' ? new FileRowStore(file.handle.fd, path) : undefined
   const visitSame = (header: SessionHeader) => {
     if (sessionId !== undefined && header.id !== sessionId) throw changed(path)
     return visit(header)
   }
-  const decoding = new LogDecoding(path, encoding, mode, visitSame, options, store)
+  const decoding = new LogDecoding(path, encoding, mode, visitSame, options, file.handle.fd)
   let position = resumed?.offset ?? 0
   // Two buffers: the next piece is read while this one is decoded. No larger than the log, for there are many small ones.
   const bufferBytes = Math.min(READ_BYTES, size - position)
@@ -392,13 +394,14 @@ class LogDecoding<T> {
   readonly #visit: (header: SessionHeader) => LogReader<T>
   readonly #options: DecodeOptions
   readonly #limits: DecodeLimits
-  readonly #store: RowStore | undefined
+  readonly #descriptor: number | undefined
   readonly #issues: IssueLog
   readonly #lines: LineSplitter
   readonly #resumed: ResumePoint | undefined
   #acceptance: RowAcceptance | undefined
   #reader: LogReader<T> | undefined
-  #zstd: Awaited<ReturnType<typeof createReader>> | undefined
+  #zstd: ZstdReader | undefined
+  #frameRows: FrameRowStore | undefined
   #bytesRead = 0
   #plaintextBytes = 0
   #frames = 0
@@ -416,7 +419,7 @@ class LogDecoding<T> {
     mode: ReadingMode,
     visit: (header: SessionHeader) => LogReader<T>,
     options: DecodeOptions,
-    store?: RowStore,
+    descriptor?: number,
   ) {
     this.#name = name
     this.#encoding = encoding
@@ -425,7 +428,7 @@ class LogDecoding<T> {
     this.#options = options
     const limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#limits = { ...limits, maxRowBytes: Math.min(limits.maxRowBytes, LARGEST_ROW_BYTES) }
-    this.#store = store
+    this.#descriptor = descriptor
     this.#lines = new LineSplitter(
       {
         block: (bytes, start, end) => this.#block(bytes, start, end),
@@ -481,7 +484,7 @@ class LogDecoding<T> {
     this.#zstd ??= await createReader({
       ...(this.#options.decoder && { decoder: this.#options.decoder }),
       maxWindowBytes: this.#limits.maxWindowBytes,
-      onBytes: (chunk, frame) => this.#frameBytes(chunk, frame + (this.#resumed?.frames ?? 0)),
+      onBytes: (chunk, frame, _torn, whole) => this.#frameBytes(chunk, frame + (this.#resumed?.frames ?? 0), whole),
       onFrameEnd: (frame, end) =>
         this.#frameEnd(frame + (this.#resumed?.frames ?? 0), end + (this.#resumed?.offset ?? 0)),
     })
@@ -568,9 +571,11 @@ class LogDecoding<T> {
     this.#lines.push(piece)
   }
 
-  #frameBytes(chunk: Uint8Array, frame: number): void {
+  #frameBytes(chunk: Uint8Array, frame: number, whole: boolean): void {
     throwIfCancelled(this.#options.signal)
     if (this.#acceptance) this.#acceptance.frame = frame
+    if (whole) this.#frameRows?.beginWhole(chunk, this.#plaintextBytes)
+    else this.#frameRows?.beginPart()
     this.#plaintext(chunk)
     const isCrowded = this.#acceptance && (this.#acceptance.line > 1 || this.#lines.pendingBytes > 0)
     if (frame === 1 && isCrowded) throw crowdedHeaderFrame()
@@ -578,6 +583,7 @@ class LogDecoding<T> {
 
   #frameEnd(frame: number, end: number): void {
     this.#frames = frame
+    this.#frameRows?.endFrame(end)
     const isInsideRow = this.#lines.pendingBytes > 0
     if (frame === 1 && (!this.#acceptance || isInsideRow)) throw crowdedHeaderFrame()
     if (this.#isHeaderOnly) throw HEADER_IS_KNOWN
@@ -668,11 +674,22 @@ class LogDecoding<T> {
   #accept(header: SessionHeader): RowAcceptance {
     this.#lines.maxRowBytes = this.#limits.maxRowBytes
     const { everyRow = false, untilSeq = Number.POSITIVE_INFINITY, texts = 'all', roomyBytes } = this.#options
-    const slim = (row: Uint8Array) => slimRow(row, header.version, texts)
-    const store = this.#store ?? new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES)
+    const quick = new MessageBytes(header.version)
+    const slim = (row: Uint8Array) =>
+      quick.slim(row, (type) => isTextWanted(type, texts)) ?? slimRow(row, header.version, texts)
+    const store = this.#rowStore(() => new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES))
     this.#reader = this.#visit(header)
     this.#acceptance = new RowAcceptance(header, this.#reader, store, { everyRow, untilSeq, texts })
     return this.#acceptance
+  }
+
+  /** Rows of a file are read again by their place; those of a stream have to be kept. */
+  #rowStore(inMemory: () => RowStore): RowStore {
+    if (this.#descriptor === undefined) return inMemory()
+    if (this.#encoding === 'raw') return new FileRowStore(this.#descriptor, this.#name)
+    const decode = (frame: Uint8Array) => (this.#zstd as ZstdReader).decodeAgain(frame)
+    this.#frameRows = new FrameRowStore(this.#descriptor, this.#name, inMemory(), decode, this.#resumed?.offset)
+    return this.#frameRows
   }
 }
 
@@ -741,6 +758,8 @@ function named(error: unknown, name: string, signal: AbortSignal | undefined): u
     )
   }
   if (signal?.aborted) return cancelled(error)
-  if (typeof (error as NodeJS.ErrnoException).errno === 'number') return unreadable(name, error)
+  // A path with a NUL never reaches the system, which would say that there is no such file.
+  const isOfSystem = typeof (error as NodeJS.ErrnoException).errno === 'number' || name.includes('\0')
+  if (isOfSystem) return unreadable(name, error)
   return error
 }

@@ -1,6 +1,7 @@
 // The quick reading of the message in a kept row: walks over all of the row, checks it as JSON and as a message, and decodes
 // only the strings that are wanted. It takes what it is sure of; every other row, and so every row with a wrong shape, goes
-// to parseRecord and message.ts, whose verdict counts. Both must agree on every row the quick one takes.
+// to parseRecord and message.ts, whose verdict counts. Both must agree on every row the quick one takes. The same walk makes
+// rows slim without parsing them, where slim-row.ts would otherwise.
 
 import type { SurfaceMessage, SurfaceType } from '../types.ts'
 import { bytesOf, hasBytes, skipString, skipValue } from './json-walk.ts'
@@ -89,6 +90,46 @@ class Place {
   }
 }
 
+/** Puts bytes together from parts of a row and from text in between. */
+class Splice {
+  #row: Uint8Array = new Uint8Array()
+  #bytes: Uint8Array = new Uint8Array()
+  #length = 0
+
+  begin(row: Uint8Array): this {
+    this.#row = row
+    this.#length = 0
+    return this
+  }
+
+  range(start: number, end: number): this {
+    this.#grow(end - start)
+    this.#bytes.set(this.#row.subarray(start, end), this.#length)
+    this.#length += end - start
+    return this
+  }
+
+  /** Adds ASCII text. */
+  text(text: string): this {
+    this.#grow(text.length)
+    for (let index = 0; index < text.length; index++) this.#bytes[this.#length++] = text.charCodeAt(index)
+    return this
+  }
+
+  end(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  #grow(by: number): void {
+    if (this.#length + by <= this.#bytes.length) return
+    const grown = new Uint8Array(2 * (this.#length + by))
+    grown.set(this.#bytes.subarray(0, this.#length))
+    this.#bytes = grown
+  }
+}
+
+const SURFACE_TYPES = Object.keys(EXPECTED) as SurfaceType[]
+
 /** Reads messages of one log into its own fields, so that the walk over a large row allocates nothing. */
 export class MessageBytes {
   readonly #version: number
@@ -108,14 +149,22 @@ export class MessageBytes {
   #hasContent = false
   #hasError = false
   #isError = false
+  /** First byte of the data, the one behind the last, and the same of the content of the message or the tool result. */
+  #dataStart = 0
+  #dataEnd = 0
+  #contentStart = 0
+  #contentEnd = 0
   /** Starts and ends of the texts. */
   readonly #texts: number[] = []
+  /** Starts and ends of the types of all blocks, and the place of each text in `#texts`, or −1. */
+  readonly #blockTypes: number[] = []
 
   // What was met in the block at hand.
   readonly #blockType = new Place()
   readonly #blockText = new Place()
   /** Whether the blocks may be anything: those in a wrapped tool result. */
   #isAnything = false
+  readonly #slim = new Splice()
 
   constructor(formatVersion: number) {
     this.#version = formatVersion
@@ -123,18 +172,7 @@ export class MessageBytes {
 
   /** The message in a row of this type and seq, its text empty unless wanted; `undefined` when in doubt. */
   read(row: Uint8Array, type: SurfaceType, seq: number, isTextWanted: boolean): SurfaceMessage | undefined {
-    this.#isResult = type === 'tool/result'
-    const { prefix, roles } = this.#isResult && this.#version >= 4 ? RESULT_SINCE_4 : EXPECTED[type]
-    this.#begin(row, roles)
-    let at = hasBytes(row, 0, prefix) ? this.#seq(prefix.length, seq) : -1
-    if (at !== -1) at = hasBytes(row, at, TIME) ? this.#time(at + TIME.length) : -1
-    if (at === -1 || !hasBytes(row, at, DATA)) return undefined
-    at += DATA.length
-    at = type === 'user/message' ? this.#message(at) : this.#object(at, DATA_KEYS, this.#dataMember)
-    for (const key of BEHIND_DATA) {
-      if (at !== -1 && hasBytes(row, at, key)) at = skipValue(row, at + key.length, this.#end)
-    }
-    if (at !== this.#end - 1 || row[at] !== BRACE_CLOSE || !this.#isMessage(type)) return undefined
+    if (!this.#walk(row, type, seq)) return undefined
     return surfaceMessage({
       seq,
       type,
@@ -143,6 +181,67 @@ export class MessageBytes {
       source: { kind: this.#string(this.#kind) ?? '', plugin: this.#string(this.#plugin) },
       text: isTextWanted ? this.#text() : '',
     })
+  }
+
+  /**
+   * The row with no more in it than is asked for later (slim-row.ts), valid until the next call; `undefined` when in doubt,
+   * or when it would not become smaller.
+   */
+  slim(row: Uint8Array, isTextWanted: (type: SurfaceType) => boolean): Uint8Array | undefined {
+    const type = SURFACE_TYPES.find((known) => hasBytes(row, 0, EXPECTED[known].prefix))
+    if (!type || !this.#walk(row, type, undefined)) return undefined
+    const slim = this.#slim.begin(row)
+    const isKept = isTextWanted(type)
+    if (type === 'tool/result') this.#slimResult(slim, isKept)
+    else this.#slimMessage(slim, type, isKept)
+    const bytes = slim.text('}').end()
+    return bytes.length < row.length ? bytes : undefined
+  }
+
+  #slimMessage(slim: Splice, type: SurfaceType, isTextKept: boolean): void {
+    slim.range(0, this.#dataStart).text(type === 'user/message' ? '{' : '{"message":{')
+    if (this.#id.end > 0) slim.text('"id":').range(this.#id.start, this.#id.end).text(',')
+    slim.text(`"role":"${this.#role}","content":[`)
+    for (let at = 0; at < this.#blockTypes.length; at += 3) {
+      slim.text(at === 0 ? '{"type":' : ',{"type":')
+      slim.range(this.#blockTypes[at] as number, this.#blockTypes[at + 1] as number)
+      const text = this.#blockTypes[at + 2] as number
+      if (isTextKept && text !== -1) {
+        slim.text(',"text":').range(this.#texts[text] as number, this.#texts[text + 1] as number)
+      }
+      slim.text('}')
+    }
+    slim.text('],"source":{"kind":').range(this.#kind.start, this.#kind.end)
+    if (this.#plugin.end > 0) slim.text(',"plugin":').range(this.#plugin.start, this.#plugin.end)
+    slim.text(type === 'user/message' ? '}}' : '}}}')
+  }
+
+  /** A later rewrite is compared with all of it but the content of the result. */
+  #slimResult(slim: Splice, isTextKept: boolean): void {
+    slim.range(0, this.#contentStart).text('[')
+    for (let at = 0; isTextKept && at < this.#texts.length; at += 2) {
+      slim.text(at === 0 ? '{"type":"text","text":' : ',{"type":"text","text":')
+      slim.range(this.#texts[at] as number, this.#texts[at + 1] as number).text('}')
+    }
+    slim.text(']').range(this.#contentEnd, this.#dataEnd)
+  }
+
+  /** Whether the row is what it should be; then its parts are in the fields. Without a seq any will do. */
+  #walk(row: Uint8Array, type: SurfaceType, seq: number | undefined): boolean {
+    this.#isResult = type === 'tool/result'
+    const { prefix, roles } = this.#isResult && this.#version >= 4 ? RESULT_SINCE_4 : EXPECTED[type]
+    this.#begin(row, roles)
+    let at = hasBytes(row, 0, prefix) ? this.#seq(prefix.length, seq) : -1
+    if (at !== -1) at = hasBytes(row, at, TIME) ? this.#time(at + TIME.length) : -1
+    if (at === -1 || !hasBytes(row, at, DATA)) return false
+    at += DATA.length
+    this.#dataStart = at
+    at = type === 'user/message' ? this.#message(at) : this.#object(at, DATA_KEYS, this.#dataMember)
+    this.#dataEnd = at
+    for (const key of BEHIND_DATA) {
+      if (at !== -1 && hasBytes(row, at, key)) at = skipValue(row, at + key.length, this.#end)
+    }
+    return at === this.#end - 1 && row[at] === BRACE_CLOSE && this.#isMessage(type)
   }
 
   #begin(row: Uint8Array, roles: Expected['roles']): void {
@@ -160,6 +259,7 @@ export class MessageBytes {
     this.#hasError = false
     this.#isError = false
     this.#texts.length = 0
+    this.#blockTypes.length = 0
   }
 
   /** Whether nothing is missing and all fits together; that each member is what it should be was seen on the way. */
@@ -250,16 +350,17 @@ export class MessageBytes {
     const bytes = this.#bytes
     if (bytes[from] !== BRACKET_OPEN) return -1
     this.#isAnything = isAnything
+    this.#contentStart = from
     let at = from + 1
-    if (bytes[at] === BRACKET_CLOSE) return at + 1
-    for (;;) {
+    let next = bytes[at] === BRACKET_CLOSE ? bytes[at++] : COMMA
+    while (next === COMMA) {
       if (bytes[at] === BRACE_OPEN) at = this.#block(at)
       else at = isAnything ? skipValue(bytes, at, this.#end) : -1
       if (at === -1) return -1
-      const next = bytes[at++]
-      if (next === BRACKET_CLOSE) return at
-      if (next !== COMMA) return -1
+      next = bytes[at++]
     }
+    this.#contentEnd = at
+    return next === BRACKET_CLOSE ? at : -1
   }
 
   #block(at: number): number {
@@ -267,9 +368,9 @@ export class MessageBytes {
     this.#blockText.clear()
     const end = this.#object(at, BLOCK_KEYS, this.#blockMember)
     if (end === -1 || this.#blockType.end === 0) return this.#isAnything ? end : -1
-    if (this.#blockText.end > 0 && hasBytes(this.#bytes, this.#blockType.start, TEXT)) {
-      this.#texts.push(this.#blockText.start, this.#blockText.end)
-    }
+    const isText = this.#blockText.end > 0 && hasBytes(this.#bytes, this.#blockType.start, TEXT)
+    this.#blockTypes.push(this.#blockType.start, this.#blockType.end, isText ? this.#texts.length : -1)
+    if (isText) this.#texts.push(this.#blockText.start, this.#blockText.end)
     return end
   }
 
@@ -329,9 +430,9 @@ export class MessageBytes {
     return true
   }
 
-  #seq(from: number, seq: number): number {
+  #seq(from: number, seq: number | undefined): number {
     const at = skipInteger(this.#bytes, from)
-    if (at === -1) return -1
+    if (at === -1 || seq === undefined) return at
     let value = 0
     for (let index = from; index < at; index++) value = value * 10 + (this.#bytes[index] as number) - ZERO
     return value === seq ? at : -1

@@ -50,6 +50,8 @@ export class RowHead {
   /** For a surface row: the JSON text range of `sourceEventSeqs`, or −1. */
   sourcesStart = -1
   sourcesEnd = -1
+  /** First byte of the data. */
+  dataStart = 0
 
   readonly #byHash: ReadonlyMap<number, KnownRow>
   /** Rows come in runs of one type: what the last row was is tried first. */
@@ -77,6 +79,7 @@ export class RowHead {
     at = this.#readTime(bytes, at + timeKey.length)
     if (at === -1 || !hasBytes(bytes, at, DATA)) return false
     at += DATA.length
+    this.dataStart = at
     this.type = known.type
     this.kind = known.kind
     this.members = 1
@@ -148,6 +151,9 @@ export class RowHead {
     if (bytes[at] !== COMMA) return false
     at++
     let deltas = -1
+    const isToolCall = payload[1] === LETTER_A
+    let hasId = false
+    let hasName = false
     while (!hasBytes(bytes, at, payload)) {
       if (hasBytes(bytes, at, DT) && deltas === -1) {
         at += DT.length
@@ -163,12 +169,17 @@ export class RowHead {
             if (next !== COMMA) return false
           }
         }
-      } else if (payload[1] === LETTER_A && (hasBytes(bytes, at, ID) || hasBytes(bytes, at, NAME))) {
-        at = skipPlainString(bytes, at + (bytes[at + 1] === LETTER_N ? NAME.length : ID.length) - 1)
-        if (at === -1) return false
+      } else if (isToolCall && !hasId && hasBytes(bytes, at, ID)) {
+        hasId = true
+        at = skipPlainString(bytes, at + ID.length - 1)
+      } else if (isToolCall && !hasName && hasBytes(bytes, at, NAME)) {
+        hasName = true
+        at = skipPlainString(bytes, at + NAME.length - 1)
       } else return false
+      if (at === -1) return false
       if (bytes[at++] !== COMMA) return false
     }
+    if (hasId !== isToolCall) return false
     at += payload.length
     let members = 0
     for (;;) {
@@ -189,7 +200,7 @@ export class RowHead {
     const before = this.time
     const at = this.#readTime(bytes, from)
     this.time += before
-    return at
+    return Number.isSafeInteger(this.time) ? at : -1
   }
 }
 
@@ -224,7 +235,6 @@ const DT = bytesOf('"dt":[')
 const ID = bytesOf('"id":"')
 const NAME = bytesOf('"name":"')
 const LETTER_A = 0x61
-const LETTER_N = 0x6e
 
 function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text)

@@ -1,5 +1,6 @@
-// Decodes a zstd log frame by frame as its bytes arrive (FORMAT.md sections 7.3 and 8), with the decoder of node:zlib or
-// with fzstd and xxhash-wasm. Where frames begin and end is found by frames.ts; what the bytes mean is not known here.
+// Decodes a zstd log frame by frame as its bytes arrive (FORMAT.md sections 7.3 and 8), with the decoder of node:zlib, or
+// with wasm-zstd for small frames, fzstd and xxhash-wasm for all others. Where frames begin and end is found by frames.ts;
+// what the bytes mean is not known here.
 
 import type { Transform } from 'node:stream'
 import type { Decompress } from 'fzstd'
@@ -16,21 +17,25 @@ import {
   windowOf,
 } from './frames.ts'
 
-/** The decoders there are: the platform's own (Node 22.15 and later), or one in JavaScript. */
-export type ZstdDecoder = 'native' | 'javascript'
+/**
+ * The decoders there are: the platform's own (Node 22.15 and later), one in JavaScript, and one in WebAssembly, which leaves
+ * frames too large to be decoded in one call to the one in JavaScript.
+ */
+export type ZstdDecoder = 'native' | 'javascript' | 'wasm'
 
 /** What a reader is to do with the bytes it decodes. */
 export interface ZstdReaderOptions {
-  /** Default: `native` where node:zlib has it. */
+  /** Default: `native` where node:zlib has it, else `javascript` for the beginning and `wasm` for the rest. */
   readonly decoder?: ZstdDecoder | undefined
   /** A frame that needs a larger window is refused as `unsupported` before memory is taken for it. */
   readonly maxWindowBytes: number
   /**
    * Takes decoded bytes in order; `chunk` is valid during the call only and must not be written to. `torn` is true when
    * the frame is known to be cut off. That is not known yet while a large frame arrives: its bytes belong to a complete
-   * frame only once `onFrameEnd` was called for it.
+   * frame only once `onFrameEnd` was called for it. `whole` is true when the chunk is all of a frame that `decodeAgain`
+   * takes; it then stays valid, too.
    */
-  onBytes(chunk: Uint8Array, frame: number, torn: boolean): void
+  onBytes(chunk: Uint8Array, frame: number, torn: boolean, whole: boolean): void
   /**
    * Says that a frame (1-based) was complete and verified, and all its bytes were delivered; `end` is the offset behind
    * it from the first byte pushed.
@@ -47,6 +52,8 @@ export interface ZstdReader {
   push(piece: Uint8Array): Promise<void> | undefined
   /** Ends the input and delivers what can be had of a torn last frame. `frames` counts complete frames. */
   end(): Promise<{ frames: number; torn: boolean }>
+  /** Decodes and verifies once more a frame that was delivered whole; throws when these are not its bytes. */
+  decodeAgain(frame: Uint8Array): Uint8Array
 }
 
 /** Starts reading a log. Nothing is loaded before the first bytes are pushed. */
@@ -62,10 +69,10 @@ const WHOLE_CONTENT_BYTES = 8 * 1024 * 1024
 
 /** Blocks of a larger frame are handed on in runs of about this size, or when they could hold that much content. */
 const RUN_BYTES = 512 * 1024
-const RUN_CONTENT_BYTES = 16 * 1024 * 1024
+const RUN_CONTENT_BYTES = 4 * 1024 * 1024
 
 /** Content after which the event loop has its turn, so that a signal is heard while a bomb is decoded: half a second. */
-const TURN_CONTENT_BYTES = 64 * 1024 * 1024
+const TURN_CONTENT_BYTES = 4 * 1024 * 1024
 
 /** Neither decoder can address more (1.875 GiB). */
 const LARGEST_WINDOW_BYTES = windowOf((20 << 3) | 7)
@@ -97,6 +104,8 @@ class FrameReader implements ZstdReader {
   /** Bytes of the current frame that were not handed on yet and do not lie in the piece at hand. */
   readonly #carry = new ByteBuffer()
   #decoder: FrameDecoder | undefined
+  #chosen: DecoderChoice | undefined
+  #pushedBytes = 0
   /** The current frame while it is streamed; small frames never are. */
   #open: OpenFrame | undefined
   /** Upper bound of the content of the current frame's complete blocks. */
@@ -115,9 +124,19 @@ class FrameReader implements ZstdReader {
 
   push(piece: Uint8Array): Promise<void> | undefined {
     if (this.#failure) throw this.#failure.error
+    this.#pushedBytes += piece.length
+    const choice = this.#options.decoder ?? (this.#pushedBytes < MANY_BYTES ? 'few' : 'many')
+    if (choice !== this.#chosen) {
+      const decoder = loadedDecoders.get(choice)
+      if (!decoder) return this.#loadAndDecode(choice, piece)
+      this.#decoder = decoder
+      this.#chosen = choice
+    }
+    return this.#decodePiece(piece)
+  }
+
+  #decodePiece(piece: Uint8Array): Promise<void> | undefined {
     try {
-      this.#decoder ??= loadedDecoders.get(this.#options.decoder)
-      if (!this.#decoder) return this.#loadAndPush(piece)
       const steps = this.#consume(piece)
       const first = steps.next()
       return first.done ? undefined : this.#settle(steps, first.value)
@@ -141,13 +160,25 @@ class FrameReader implements ZstdReader {
     return { frames: this.#scanner.frames, torn }
   }
 
-  async #loadAndPush(piece: Uint8Array): Promise<void> {
+  decodeAgain(frame: Uint8Array): Uint8Array {
+    const scanner = new FrameScanner()
+    let contentLimit = 0
+    for (let at = 0; scanner.part !== 'end'; ) {
+      at = scanner.advance(frame, at)
+      if (scanner.part === 'block') contentLimit += largestContentOf(scanner)
+      else if (scanner.part === 'more') throw new Error('The frame is cut off')
+    }
+    return joined(this.#decoderInUse.decode(frame, scanner.header, contentLimit))
+  }
+
+  async #loadAndDecode(choice: DecoderChoice, piece: Uint8Array): Promise<void> {
     try {
-      this.#decoder = await loadDecoder(this.#options.decoder)
+      this.#decoder = await loadDecoder(choice)
+      this.#chosen = choice
     } catch (error) {
       throw this.#fail(error)
     }
-    await this.push(piece)
+    await this.#decodePiece(piece)
   }
 
   // The steps are a generator, not an async function, so that thousands of small frames cost no await.
@@ -189,8 +220,7 @@ class FrameReader implements ZstdReader {
           break
         case 'block':
           boundary = at
-          this.#contentLimit +=
-            scanner.blockType === BLOCK_TYPE.compressed ? scanner.header.blockMaxBytes : scanner.blockBytes
+          this.#contentLimit += largestContentOf(scanner)
           if (this.#open) {
             const content = this.#contentLimit - this.#writtenLimit
             if (this.#carry.length + at - start < RUN_BYTES && content < RUN_CONTENT_BYTES) break
@@ -279,9 +309,7 @@ class FrameReader implements ZstdReader {
       if (this.#defect) throw this.#defect.error
       this.#open = undefined
     } else {
-      for (const chunk of this.#decoderInUse.decode(bytes, header, this.#contentLimit)) {
-        this.#deliver(chunk, header.frame, false)
-      }
+      this.#deliver(joined(this.#decoderInUse.decode(bytes, header, this.#contentLimit)), header.frame, false, true)
       yield* this.#turn()
     }
     this.#options.onFrameEnd(header.frame, header.offset + this.#scanner.frameBytes)
@@ -316,10 +344,10 @@ class FrameReader implements ZstdReader {
     }
   }
 
-  #deliver(chunk: Uint8Array, frame: number, torn: boolean): void {
+  #deliver(chunk: Uint8Array, frame: number, torn: boolean, whole = false): void {
     if (chunk.length === 0) return
     try {
-      this.#options.onBytes(chunk, frame, torn)
+      this.#options.onBytes(chunk, frame, torn, whole)
     } catch (error) {
       this.#thrownByCallback = { error }
       throw error
@@ -330,6 +358,17 @@ class FrameReader implements ZstdReader {
     if (!this.#decoder) throw new Error('Bytes were scanned before a decoder was loaded')
     return this.#decoder
   }
+}
+
+/** Upper bound of the content of the block that was scanned last. */
+function largestContentOf({ blockType, blockBytes, header }: FrameScanner): number {
+  return blockType === BLOCK_TYPE.compressed ? header.blockMaxBytes : blockBytes
+}
+
+/** Chunks as one; hardly ever are there several. */
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const [only] = chunks
+  return only && chunks.length === 1 ? only : Buffer.concat(chunks)
 }
 
 /** Bytes kept from one piece to the next. */
@@ -657,21 +696,61 @@ function checkChecksum(header: FrameHeader, stored: Uint8Array, xxh64: bigint): 
   if (actual !== checksumOf(stored)) throw wrongChecksum(header, stored, { actual: checksumText(actual) })
 }
 
+// --- wasm-zstd ---
+
+/** What is used of @foxglove/wasm-zstd. */
+interface WasmZstd {
+  readonly isLoaded: Promise<unknown>
+  decompress(frame: Uint8Array, contentLimit: number): Uint8Array
+}
+
+/**
+ * libzstd in WebAssembly: a fifth of the time of fzstd and less, checksums included. It has one error for everything and
+ * takes whole frames only, so the decoder in JavaScript says what is wrong, and streams what is large.
+ */
+class WasmDecoder implements FrameDecoder {
+  readonly #wasm: WasmZstd
+  readonly #javascript: FrameDecoder
+
+  constructor(wasm: WasmZstd, javascript: FrameDecoder) {
+    this.#wasm = wasm
+    this.#javascript = javascript
+  }
+
+  decode(frame: Uint8Array, header: FrameHeader, contentLimit: number): readonly Uint8Array[] {
+    try {
+      return [this.#wasm.decompress(frame, Math.min(header.contentBytes ?? contentLimit, contentLimit))]
+    } catch {
+      return this.#javascript.decode(frame, header, contentLimit)
+    }
+  }
+
+  open(header: FrameHeader, deliver: (chunk: Uint8Array) => void): OpenFrame {
+    return this.#javascript.open(header, deliver)
+  }
+}
+
 // --- loading ---
 
-/** Decoders by what was asked for, `undefined` standing for the default. */
-const loadedDecoders = new Map<ZstdDecoder | undefined, FrameDecoder>()
+/** A decoder by name, or the best for few or for many bytes. */
+type DecoderChoice = ZstdDecoder | 'few' | 'many'
 
-/** Loads a decoder when the first zstd bytes turn up, so that raw logs do not pay for it (3 ms for the two packages). */
-async function loadDecoder(wanted: ZstdDecoder | undefined): Promise<FrameDecoder> {
-  const native = wanted === 'javascript' ? undefined : await loadNative()
-  if (wanted === 'native' && !native) {
-    throw invalidConfig('This Node has no zstd in node:zlib; use Node 22.15 or later, or the javascript decoder', {
+/** Stored bytes from which wasm-zstd wins back the time it takes to load (10 ms, fzstd 3 ms). */
+const MANY_BYTES = 512 * 1024
+
+const loadedDecoders = new Map<DecoderChoice, FrameDecoder>()
+
+/** Loads a decoder when the first zstd bytes turn up, so that raw logs do not pay for it. */
+async function loadDecoder(choice: DecoderChoice): Promise<FrameDecoder> {
+  const isNativeGood = choice !== 'javascript' && choice !== 'wasm'
+  const native = isNativeGood ? await loadNative() : undefined
+  if (choice === 'native' && !native) {
+    throw invalidConfig('This Node has no zstd in node:zlib; use Node 22.15 or later, or another decoder', {
       option: 'decoder',
     })
   }
-  const decoder = native ?? (await loadJavascript())
-  loadedDecoders.set(wanted, decoder)
+  const decoder = native ?? (await (choice === 'wasm' || choice === 'many' ? loadWasm() : loadJavascript()))
+  loadedDecoders.set(choice, decoder)
   return decoder
 }
 
@@ -681,6 +760,24 @@ async function loadNative(): Promise<FrameDecoder | undefined> {
 }
 
 async function loadJavascript(): Promise<FrameDecoder> {
+  const loaded = loadedDecoders.get('javascript')
+  if (loaded) return loaded
   const [{ Decompress }, { default: xxhash }] = await Promise.all([import('fzstd'), import('xxhash-wasm')])
-  return new JavascriptDecoder(Decompress, await xxhash())
+  const decoder = new JavascriptDecoder(Decompress, await xxhash())
+  loadedDecoders.set('javascript', decoder)
+  return decoder
+}
+
+/** Named in a variable, because it finds its .wasm file beside itself and so must stay outside of bundles. */
+const WASM_PACKAGE = '@foxglove/wasm-zstd'
+
+async function loadWasm(): Promise<FrameDecoder> {
+  const javascript = await loadJavascript()
+  try {
+    const wasm = (await import(WASM_PACKAGE)) as WasmZstd
+    await wasm.isLoaded
+    return new WasmDecoder(wasm, javascript)
+  } catch {
+    return javascript // not installed, or a system without WebAssembly: it takes longer
+  }
 }

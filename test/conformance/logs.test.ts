@@ -1,4 +1,4 @@
-// Real logs and the artifacts of the real storage backend, on both zstd decoders.
+// Real logs and the artifacts of the real storage backend, on all zstd decoders.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,6 +32,7 @@ async function readNatively(): Promise<ConformanceReading[]> {
 describe.skipIf(!CONFORMANCE)('conformance logs (skipped when ../shared/conformance is not there)', () => {
   const decoders = [
     { decoder: 'javascript', isThere: true, read: () => readConformance('javascript') },
+    { decoder: 'wasm', isThere: true, read: () => readConformance('wasm') },
     { decoder: 'native', isThere: node !== undefined, read: readNatively },
   ] as const
 

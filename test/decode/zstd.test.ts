@@ -1,4 +1,4 @@
-// The zstd reader with both decoders: the javascript one in this process, the native one under a newer Node.
+// The zstd reader with all decoders: javascript and wasm in this process, the native one under a newer Node.
 
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -128,7 +128,7 @@ function compressedBlock(...stored: number[]): Block {
   return { ...rawBlock(Uint8Array.from(stored)), type: 2 }
 }
 
-for (const decoder of ['javascript', 'native'] satisfies ZstdDecoder[]) {
+for (const decoder of ['javascript', 'wasm', 'native'] satisfies ZstdDecoder[]) {
   const skipped = decoder === 'native' && !node
   describe.skipIf(skipped)(`reading with the ${decoder} decoder${skipped ? ` (skipped: ${whyNot})` : ''}`, () => {
     async function run(...cases: readonly ZstdCase[]): Promise<ZstdRun[]> {
@@ -309,12 +309,12 @@ for (const decoder of ['javascript', 'native'] satisfies ZstdDecoder[]) {
       expect(outcome?.frameEnds).toEqual([HEADER_ROW.length])
     })
 
-    test('a refused checksum says what the frame has, and javascript what it should have', async () => {
+    test('a refused checksum says what the frame has, and all but native what it should have', async () => {
       const blocks = [rawBlock('abc')]
       const log = await logOf([{ stored: writeFrame(blocks, { checksum: 0x0102 }), content: Buffer.from('abc') }])
       const [only] = await run({ file: log.file })
       const actual = checksumOf(blocks).toString(16).padStart(8, '0')
-      expect(only?.facts).toMatchObject({ expected: '00000102', ...(decoder === 'javascript' && { actual }) })
+      expect(only?.facts).toMatchObject({ expected: '00000102', ...(decoder !== 'native' && { actual }) })
     })
 
     test('changed content refuses the log', async () => {
@@ -492,7 +492,7 @@ function recoverable(blocks: readonly Block[], length: number): number {
   return content
 }
 
-describe('both decoders', () => {
+describe('all decoders', () => {
   test.skipIf(!node || !compressed)(
     'agree on logs damaged anywhere, or the damage is found by another rule',
     async () => {
@@ -509,6 +509,9 @@ describe('both decoders', () => {
           const javascript = await runZstdCase(zstdCase, 'javascript')
           const [one, other] = [javascript.outcome, native[index]?.outcome as ZstdOutcome]
           const place = JSON.stringify(zstdCase)
+          const wasm = await runZstdCase(zstdCase, 'wasm')
+          if (one.ending?.torn) expect({ ...wasm.outcome, content: '' }, place).toEqual({ ...one, content: '' })
+          else expect(wasm.outcome, place).toEqual(one)
           expect(one.refusal?.reason, place).toBe(other.refusal?.reason)
           expect(one.refusal?.frame, place).toBe(other.refusal?.frame)
           expect(one.frameEnds, place).toEqual(other.frameEnds)
@@ -530,13 +533,20 @@ describe('both decoders', () => {
       const native = await runZstdCasesUnder(node as string, cases)
       for (const [index, zstdCase] of cases.entries()) {
         const javascript = await runZstdCase(zstdCase, 'javascript')
+        const wasm = await runZstdCase(zstdCase, 'wasm')
         expect(native[index]?.outcome, JSON.stringify(zstdCase)).toEqual(javascript.outcome)
+        expect(wasm.outcome, JSON.stringify(zstdCase)).toEqual(javascript.outcome)
       }
     }
   })
 })
 
 describe('the reader', () => {
+  test('finds wasm-zstd, without which it would quietly take much longer', async () => {
+    const name = '@foxglove/wasm-zstd'
+    await expect(import(name)).resolves.toHaveProperty('decompress')
+  })
+
   const ignore = { onBytes: () => undefined, onFrameEnd: () => undefined }
 
   test('runs at once, without a promise, as soon as its decoder is loaded', async () => {

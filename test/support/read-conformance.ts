@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { ZstdDecoder } from '../../src/decode/zstd.ts'
 import { DshRefError, type LogEncoding, project, readSurface } from '../../src/index.ts'
 import { CONFORMANCE } from './conformance.ts'
 
@@ -22,7 +23,7 @@ export type ConformanceReading =
   | { readonly file: string; readonly refused: string; readonly rule: unknown }
 
 /** Reads all logs below the folder, in name order; `file` is relative to it. */
-export async function readConformance(decoder: 'native' | 'javascript'): Promise<ConformanceReading[]> {
+export async function readConformance(decoder: ZstdDecoder): Promise<ConformanceReading[]> {
   if (!CONFORMANCE) return []
   const readings: ConformanceReading[] = []
   for (const file of readdirSync(CONFORMANCE, { recursive: true, encoding: 'utf8' }).sort()) {
@@ -41,7 +42,7 @@ async function readOne(
   file: string,
   path: string,
   encoding: LogEncoding,
-  decoder: 'native' | 'javascript',
+  decoder: ZstdDecoder,
 ): Promise<ConformanceReading> {
   try {
     const surface = await readSurface({ kind: 'file', path, encoding }, { decoder })

@@ -7,10 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { publint } from 'publint'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newerNode } from './support/newer-node.ts'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
-const node = await newerNode()
 
 describe('the package', () => {
   let folder: string
@@ -62,29 +60,4 @@ describe('the package', () => {
     writeFileSync(file, `import('dsh-ref').then(({ encodeSessionUri }) => { ${example} })`)
     await execa(process.execPath, [file])
   })
-
-  test.skipIf(node === undefined)(
-    'is required by a CommonJS module where Node can (skipped when no newer Node can be had)',
-    async () => {
-      const file = join(folder, 'consumer', 'required.cjs')
-      writeFileSync(file, `const { encodeSessionUri } = require('dsh-ref')\n${example}`)
-      await execa(node as string, [file])
-    },
-  )
-
-  test.skipIf(node === undefined)(
-    'runs on a newer Node with its own zstd (skipped when no newer Node can be had)',
-    async () => {
-      const home = join(REPOSITORY, 'fixtures/home/sessions')
-      const program = join(folder, 'package', 'bin', 'dsh-ref.js')
-      const outputs = await Promise.all(
-        [process.execPath, node as string].map((executable) =>
-          execa(executable, [program, 'prepare', '--root', home, '--ref', 'checkout-tests', '--format', 'json', 'x'], {
-            input: '',
-          }),
-        ),
-      )
-      expect(outputs[1]?.stdout).toBe(outputs[0]?.stdout)
-    },
-  )
 })

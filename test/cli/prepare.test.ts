@@ -316,7 +316,9 @@ describe('--salvage', () => {
 
 test.each(['SIGINT', 'SIGTERM'] as const)('%s while a message is awaited prints nothing', async (signal) => {
   const child = execa(process.execPath, [PROGRAM, 'prepare', '--root', home.root], { reject: false, stdin: 'pipe' })
-  setTimeout(() => child.kill(signal), 500)
+  // More than a pipe holds: once it is written, the program is reading.
+  await new Promise((resolve) => child.stdin.write('x'.repeat(4 * 1024 * 1024), resolve))
+  child.kill(signal)
   const { exitCode, stdout } = await child
   expect({ exitCode, stdout }).toEqual({ exitCode: signal === 'SIGINT' ? 130 : 143, stdout: '' })
 })

@@ -110,6 +110,8 @@ const READING: OptionGroup = {
 }
 
 const ROOTS = ['DSH_REF_ROOT', 'DSH_HOME'] as const
+const SPILL_PLACES = ['DSH_REF_SPILL_DIR', 'XDG_STATE_HOME'] as const
+const COLOUR = ['NO_COLOR', 'FORCE_COLOR', 'TERM'] as const
 
 const format = (summary: string, ...choices: string[]): OptionSpec => ({
   flags: '--format <format>',
@@ -211,15 +213,7 @@ const list: CommandSpec = {
     },
   ],
   statuses: [2, 3, 4],
-  environment: [
-    ...ROOTS,
-    'DSH_SESSION_JSONL',
-    'DSH_REF_CACHE_DIR',
-    'XDG_CACHE_HOME',
-    'NO_COLOR',
-    'FORCE_COLOR',
-    'TERM',
-  ],
+  environment: [...ROOTS, 'DSH_SESSION_JSONL', 'DSH_REF_CACHE_DIR', 'XDG_CACHE_HOME', ...COLOUR],
   load: async () => (await import('./list.ts')).list,
 }
 
@@ -231,6 +225,7 @@ const uri: CommandSpec = {
     'dsh-ref uri decode dsh-session:ImxvZ2luLWZpeCI',
     'dsh-ref uri mention --label "Login fix" login-fix',
   ],
+  statuses: [2, 3],
   commands: [
     {
       name: 'encode',
@@ -353,7 +348,7 @@ const prepare: CommandSpec = {
     READING,
   ],
   statuses: [2, 3, 4, 5],
-  environment: [...ROOTS, 'DSH_SESSION_JSONL', 'DSH_REF_SPILL_DIR', 'XDG_STATE_HOME'],
+  environment: [...ROOTS, 'DSH_SESSION_JSONL', ...SPILL_PLACES],
   load: async () => (await import('./prepare.ts')).prepare,
 }
 
@@ -441,6 +436,8 @@ const spill: CommandSpec = {
   name: 'spill',
   summary: 'Look after the transcripts that prepare saved.',
   examples: ['dsh-ref spill list --spill-dir auto', 'dsh-ref spill prune --older-than 7d --dry-run'],
+  statuses: [2, 4],
+  environment: SPILL_PLACES,
   commands: [
     {
       name: 'list',
@@ -448,7 +445,7 @@ const spill: CommandSpec = {
       examples: ['dsh-ref spill list --format json'],
       groups: [options(TABLE_OR_JSON, SPILL_DIR)],
       statuses: [2, 4],
-      environment: ['DSH_REF_SPILL_DIR', 'XDG_STATE_HOME'],
+      environment: SPILL_PLACES,
       load: async () => (await import('./spill.ts')).list,
     },
     {
@@ -465,7 +462,7 @@ const spill: CommandSpec = {
         ),
       ],
       statuses: [2, 4],
-      environment: ['DSH_REF_SPILL_DIR', 'XDG_STATE_HOME'],
+      environment: SPILL_PLACES,
       load: async () => (await import('./spill.ts')).prune,
     },
   ],
@@ -485,9 +482,9 @@ const check: CommandSpec = {
     'Every row is parsed, every checksum, fold rule and message checked. One line a log, one line a finding; see "dsh-ref help damaged-logs".',
   ],
   groups: [options({ flags: '--all', summary: 'check every session of the roots' }, TABLE_OR_JSON), READING],
-  statuses: [2, 4],
+  statuses: [2, 3, 4],
   ownStatuses: { 4: 'a log is corrupt, unsupported or unreadable; with --strict also when there is any issue' },
-  environment: ROOTS,
+  environment: [...ROOTS, ...COLOUR],
   load: async () => (await import('./check.ts')).check,
 }
 
@@ -541,7 +538,7 @@ const config: CommandSpec = {
   ],
   groups: [options(TABLE_OR_JSON)],
   statuses: [2],
-  environment: [...ROOTS, 'DSH_REF_SPILL_DIR', 'DSH_REF_CACHE_DIR', 'XDG_CONFIG_HOME'],
+  environment: [...ROOTS, 'DSH_REF_SPILL_DIR', 'DSH_REF_CACHE_DIR', 'XDG_CACHE_HOME'],
   load: async () => (await import('./config.ts')).config,
 }
 
@@ -602,6 +599,11 @@ export function groupsOf(command: CommandSpec): readonly OptionGroup[] {
   const hasVersion = own.some(({ options }) => options.some(({ flags }) => flags.startsWith('--version')))
   const version = hasVersion ? { ...ANSWERED.version, flags: '-V' } : ANSWERED.version
   return [...own, { ...COMMON, options: [...COMMON.options, version, ANSWERED.help] }]
+}
+
+/** The variables a command reads; that of the configuration file is read by every command that does something. */
+export function environmentOf({ load, environment = [] }: CommandSpec): readonly (keyof typeof ENVIRONMENT)[] {
+  return load ? [...environment, 'XDG_CONFIG_HOME'] : environment
 }
 
 /** The statuses of a command and what they mean. */

@@ -1,6 +1,6 @@
 // The help as text, from commands.ts and topics.ts. Loaded only where help is asked for; printing is print.ts.
 
-import { type CommandSpec, ENVIRONMENT, groupsOf, type OptionSpec, statusesOf } from './commands.ts'
+import { type CommandSpec, ENVIRONMENT, environmentOf, groupsOf, type OptionSpec, statusesOf } from './commands.ts'
 import type { Topic } from './topics.ts'
 
 /** Lines are no longer than this, and no longer than the terminal is wide. */
@@ -40,7 +40,7 @@ export function renderHelp(path: readonly CommandSpec[], columns: number | undef
     ),
     rows(
       'Environment:',
-      (command.environment ?? []).map((name) => [name, ENVIRONMENT[name]]),
+      environmentOf(command).map((name) => [name, ENVIRONMENT[name]]),
       width,
     ),
   ]

@@ -33,6 +33,18 @@ describe('help', () => {
     for (const option of groupsOf(command).flatMap(({ options }) => options)) expect(help).toContain(option.flags)
   })
 
+  test.each(commands)('of %s has the statuses and the environment of the commands below it', (name) => {
+    const command = paths[commands.indexOf(name)]?.at(-1) as CommandSpec
+    const help = helpOf(name)
+    // Any command line can be mistyped.
+    for (const { statuses = [], environment = [] } of [{ statuses: [2] }, command, ...(command.commands ?? [])]) {
+      for (const status of statuses) expect(help).toMatch(new RegExp(`^  ${status}  `, 'm'))
+      for (const variable of environment) expect(help).toMatch(new RegExp(`^  ${variable} `, 'm'))
+    }
+    // Whoever reads the configuration file says where it is looked for.
+    expect(help.includes('\n  XDG_CONFIG_HOME ')).toBe(command.load !== undefined || command === PROGRAM)
+  })
+
   test.each([40, 60, 80, 100])('fits a terminal of %i columns, but for commands to copy', (columns) => {
     for (const path of paths) {
       const examples = path.at(-1)?.examples ?? []

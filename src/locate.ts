@@ -341,7 +341,7 @@ function notFound(sessionId: string, logs: readonly LocatedLog[], options: Locat
     similar.length > 0
       ? `near are ${listed(similar)}`
       : logs.length > 0
-        ? 'see dsh-ref list for the sessions there'
+        ? 'a session is named by its id, which "dsh-ref list" finds by title'
         : 'there are no sessions there; name another place with --root'
   return readFailed('not-found', `No session ${JSON.stringify(sessionId)} in ${where}; ${advice}`, {
     sessionId,

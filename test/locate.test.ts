@@ -95,6 +95,13 @@ describe('locateSession()', () => {
     }
   })
 
+  test('says of a title that sessions are named by id', async () => {
+    home.write(log(0, 'plain'))
+    await expect(locateSession('Fix the login', options())).rejects.toThrow(
+      /No session "Fix the login" in .*; a session is named by its id, which "dsh-ref list" finds by title/,
+    )
+  })
+
   test('takes the numerically highest generation', async () => {
     for (const version of [0, 3, 4]) home.write(log(version, 'many'))
     expect(await locateSession('many', options())).toMatchObject({ header: { version: 4 }, mode: 'native' })

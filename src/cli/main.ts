@@ -138,7 +138,10 @@ function inWords(items: readonly unknown[]): string {
 }
 
 function usageError(command: Command, { message }: CommanderError): DshRefError {
-  const sentence = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  const sentence = message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/\.$/, '')
   return invalidConfig(`${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}; see "${fullName(command)} --help"`)
 }
 

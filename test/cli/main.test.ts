@@ -80,6 +80,11 @@ describe('dsh-ref', () => {
       ['uri', 'encode', '--color', 'blue', 'x'],
       /Option '--color <when>' argument 'blue' is invalid.*auto, always, never/,
     ],
+    [
+      ['list', '--format', 'jsn'],
+      /argument 'jsn' is invalid\. Allowed choices are .*, path; see "dsh-ref list --help"/,
+    ],
+    [['list', 'one', 'two'], /Expected 1 argument but got 2; see "dsh-ref list --help"/],
     [['help', 'urii'], /Unknown command 'urii' \(Did you mean uri\?\); see "dsh-ref --help"/],
     [['help', 'uri', 'encod'], /Unknown command 'encod' \(Did you mean encode\?\); see "dsh-ref uri --help"/],
   ])('%j is a usage error of one line with status 2', async (args, message) => {

@@ -1,6 +1,6 @@
 // The package as others get it: what is in it, its exports and types, and consumers of both module systems.
 
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +13,8 @@ const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 describe('the package', () => {
   let folder: string
   let tarball: string
+  /** Bytes of the tarball, and of what is in it. */
+  let sizes: { size: number; unpackedSize: number }
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'dsh-ref-package-'))
@@ -21,7 +23,8 @@ describe('the package', () => {
       cwd: REPOSITORY,
     })
     const packed = JSON.parse(stdout)
-    const [{ filename }] = Array.isArray(packed) ? packed : Object.values(packed)
+    const [{ filename, size, unpackedSize }] = Array.isArray(packed) ? packed : Object.values(packed)
+    sizes = { size, unpackedSize }
     tarball = join(folder, filename)
     mkdirSync(join(folder, 'consumer', 'node_modules'), { recursive: true })
     await execa('tar', ['-xzf', tarball, '-C', folder])
@@ -34,8 +37,15 @@ describe('the package', () => {
   test('holds only what a user needs', async () => {
     const { stdout } = await execa('tar', ['-tzf', tarball])
     const tops = [...new Set(stdout.split('\n').map((path) => path.split('/')[1] ?? ''))].sort()
-    expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'package.json'])
+    expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'])
     expect(stdout).not.toMatch(/\.map$|\.test\.|fixtures/m)
+  })
+
+  test('is no larger than the README says', () => {
+    const readme = readFileSync(join(REPOSITORY, 'README.md'), 'utf8')
+    const [, packed, unpacked] = /less than (\S+) MB \((\S+) MB unpacked\)/.exec(readme) ?? []
+    expect(sizes.size).toBeLessThan(Number(packed) * 1e6)
+    expect(sizes.unpackedSize).toBeLessThan(Number(unpacked) * 1e6)
   })
 
   test('has exports and types without a fault (publint)', async () => {

@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-import '../dist/bundle/main.js'
+require('../dist/bundle/main.js')

@@ -38,7 +38,7 @@ const RENDER = { imports: ['words', 'pure', 'render'], importedBy: ['render', 'p
 
 const TOP_LEVEL = new Set(
   `package.json package-lock.json tsconfig.json biome.json src test fixtures bench bin docs README.md CHANGELOG.md
-  CONTRIBUTING.md LICENSE .ci .github .gitignore`.split(/\s+/),
+  CONTRIBUTING.md LICENSE build.js .ci .github .gitignore .gitattributes`.split(/\s+/),
 )
 
 interface Import {
@@ -172,9 +172,9 @@ describe('the repository', () => {
     expect([...entries].filter((entry) => !TOP_LEVEL.has(entry))).toEqual([])
   })
 
-  test('has a bin that imports the bundle and does nothing else', () => {
+  test('has a bin that loads the bundle and does nothing else', () => {
     expect(readFileSync(join(REPOSITORY, 'bin/dsh-ref.js'), 'utf8')).toBe(
-      "#!/usr/bin/env node\nimport '../dist/bundle/main.js'\n",
+      "#!/usr/bin/env node\nrequire('../dist/bundle/main.js')\n",
     )
   })
 })

@@ -266,4 +266,5 @@ function refusalOf(error: unknown, signal: AbortSignal, hasPrinted: boolean): Ds
   return isRefusal ? error : undefined
 }
 
-setExitStatus(await main(process.argv.slice(2)))
+// What main cannot turn into a status is a bug of main itself, and ends the process as such.
+main(process.argv.slice(2)).then(setExitStatus)

@@ -1,0 +1,45 @@
+// Builds dist: the program, bundled into a file for what all commands need and one for what only some do; the library as
+// modules with their types; and what the program itself makes for the package, its man page and JSON Schemas.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, join } from 'node:path'
+import { build, transform } from 'esbuild'
+
+const OUT = 'dist/bundle'
+/** Parts that are loaded when they are needed are required, too: import() would start the loader of modules. */
+const required = { supported: { 'dynamic-import': false } }
+const common = { target: 'node20', platform: 'node', logLevel: 'warning', legalComments: 'none' }
+
+rmSync('dist', { recursive: true, force: true })
+mkdirSync(OUT, { recursive: true })
+
+// esbuild splits modules only, and Node starts CommonJS in less time: so the parts are made first, and then made over.
+const { outputFiles } = await build({
+  ...common,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  entryPoints: { main: 'src/cli/main.ts' },
+  outdir: OUT,
+  sourcemap: 'inline',
+  write: false,
+})
+for (const { path, text } of outputFiles) {
+  const name = basename(path)
+  const { code, map } = await transform(text, {
+    ...common,
+    format: 'cjs',
+    ...required,
+    sourcefile: name,
+    sourcemap: 'external',
+  })
+  writeFileSync(join(OUT, name), `${code}//# sourceMappingURL=${name}.map\n`)
+  writeFileSync(join(OUT, `${name}.map`), map)
+}
+writeFileSync(join(OUT, 'package.json'), `${JSON.stringify({ type: 'commonjs' })}\n`)
+
+const typescript = join(createRequire(import.meta.url).resolve('typescript/package.json'), '../bin/tsc')
+execFileSync(process.execPath, [typescript, '-p', 'src/tsconfig.json'], { stdio: 'inherit' })
+execFileSync(process.execPath, ['bin/dsh-ref.js', '__assets'], { stdio: 'inherit' })

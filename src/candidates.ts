@@ -13,6 +13,7 @@ import {
   issueOf,
   makePause,
   pathIssue,
+  peekGeneration,
   requireRoots,
   sessionDirectories,
 } from './locate.ts'
@@ -208,7 +209,7 @@ class Listing {
     const readable = this.#withoutDuplicates(found.filter(({ brief }) => brief))
     const unreadable = includeUnreadable ? found.filter(({ brief }) => !brief) : []
     const wanted = [...readable, ...unreadable].filter((session) => this.#passesFilters(session, archived))
-    const shown = await this.#select(await this.#ordered(wanted), limit)
+    const shown = await this.#select(wanted, limit)
     if (depth !== 'headers') await this.#readAll(shown)
     for (const session of shown) this.#consulted.add(session)
     const own = [...this.#consulted].filter(({ brief }) => brief).flatMap(ownIssues)
@@ -264,23 +265,23 @@ class Listing {
     const generation = isListed ? undefined : generationIn(directory)
     if (!isListed && !generation) return undefined
     const path = generation?.path ?? directory + sep + known?.name
-    const stat = logState(path, this.#issues)
+    const peek = generation && peekGeneration(generation, this.#options)
+    const stat = peek?.state ?? logState(path, this.#issues)
     if (!stat) return undefined
     const logKey = logKeyOf(stat)
     if (isListed && known.logKey === logKey) return this.#session(directory, path, Number(stat.size), known)
     const place = { directoryKey: isSettled(directoryStat) ? directoryKey : '', name: basename(path), logKey }
-    return this.#openChanged(directory, path, stat, place, generation?.issues, known)
+    const found: Found = { directory, path, stat, place, directoryIssues: generation?.issues, known }
+    if (known?.name === place.name && known.logKey === logKey) return this.#kept(found, this.#placed(found, known))
+    if (!peek) return this.#readHeader(path, stat).then((opened) => this.#kept(found, this.#entry(found, opened)))
+    this.#work.filesOpened++
+    this.#work.bytesRead += peek.bytesRead
+    const { header, issues } = peek
+    return this.#kept(found, this.#entry(found, { header, refusal: undefined, headerIssues: issues }))
   }
 
-  async #openChanged(
-    directory: string,
-    path: string,
-    stat: BigIntStats,
-    place: Place,
-    directoryIssues: readonly Issue[] | undefined,
-    known: IndexEntry | undefined,
-  ): Promise<Session> {
-    const entry = await this.#entry(path, stat, place, directoryIssues, known)
+  /** Remembers the entry of a log and makes its session. */
+  #kept({ directory, path, stat, known }: Found, entry: IndexEntry): Session {
     if (entry !== known && entry.refusal !== 'unreadable') this.#index?.set(directory, entry)
     return this.#session(directory, path, Number(stat.size), entry)
   }
@@ -292,29 +293,23 @@ class Listing {
     return { directory, path, sizeBytes, id, brief, entry, failure: undefined, duplicates: [] }
   }
 
-  /** Makes the entry of a log that has changed, or whose directory was listed again and has these issues. */
-  async #entry(
-    path: string,
-    stat: BigIntStats,
-    place: Place,
-    directoryIssues: readonly Issue[] | undefined,
-    known: IndexEntry | undefined,
-  ): Promise<IndexEntry> {
-    const isSameName = known?.name === place.name
-    const knownIssues = known?.details.placeIssues ?? []
-    const ofDirectory = directoryIssues ?? knownIssues.filter(({ kind }) => kind !== 'path-mismatch')
-    if (known && isSameName && known.logKey === place.logKey) {
-      const placeIssues = [...ofDirectory, ...knownIssues.filter(({ kind }) => kind === 'path-mismatch')]
-      // A directory that has not settled would be listed next time all the same: nothing worth writing was learned.
-      if (place.directoryKey === '' && placeIssues.length === knownIssues.length) return known
-      const { brief, refusal, reading, details } = known
-      return indexEntry({ ...place, brief, refusal, reading, details: { ...details, placeIssues } })
-    }
-    const { header, refusal, headerIssues } = await this.#readHeader(path, stat)
+  /** The entry of a log that has not changed, though its directory was listed again and has these issues. */
+  #placed({ place, directoryIssues }: Found, known: IndexEntry): IndexEntry {
+    const knownIssues = known.details.placeIssues
+    const ofLog = knownIssues.filter(isAboutLog)
+    const placeIssues = [...(directoryIssues ?? knownIssues.filter((issue) => !isAboutLog(issue))), ...ofLog]
+    // A directory that has not settled would be listed next time all the same: nothing worth writing was learned.
+    if (place.directoryKey === '' && placeIssues.length === knownIssues.length) return known
+    const { brief, refusal, reading, details } = known
+    return indexEntry({ ...place, brief, refusal, reading, details: { ...details, placeIssues } })
+  }
+
+  /** Makes the entry of a log that is new or has changed. */
+  #entry({ path, place, directoryIssues, known }: Found, { header, refusal, headerIssues }: Opened): IndexEntry {
     const mismatch = header && pathIssue({ path, header })
+    const ofDirectory = directoryIssues ?? (known?.details.placeIssues ?? []).filter((issue) => !isAboutLog(issue))
     const isGrown =
-      known !== undefined &&
-      isSameName &&
+      known?.name === place.name &&
       hasGrown(known.logKey, place.logKey) &&
       JSON.stringify(known.details.header) === JSON.stringify(header)
     const resume = isGrown ? known.details.resume : undefined
@@ -325,7 +320,7 @@ class Listing {
       reading: undefined,
       details: {
         ...(header && { header }),
-        placeIssues: [...ofDirectory, ...(mismatch ? [mismatch] : [])],
+        placeIssues: mismatch ? [...ofDirectory, mismatch] : ofDirectory,
         headerIssues,
         ...(resume && { resume }),
       },
@@ -406,16 +401,13 @@ class Listing {
     return query === '' && health === undefined
   }
 
-  async #ordered(sessions: Session[]): Promise<Session[]> {
-    const { sort, target } = this.#options
-    if (sort === 'updated' || sort === 'title') await this.#readAll(sessions)
-    return sessions.sort(comparator(sort, target))
-  }
-
   /** The first sessions that match. Logs are read in the order of the list, and no more of them than it takes. */
-  async #select(sessions: readonly Session[], limit: number): Promise<Session[]> {
-    const { query = '', health } = this.#options
-    if (this.#looksOnlyAtHeaders) return sessions.slice(0, limit)
+  async #select(found: Session[], limit: number): Promise<Session[]> {
+    const { query = '', health, sort, target } = this.#options
+    if (sort === 'updated' || sort === 'title') await this.#readAll(found)
+    const inOrder = comparator(sort, target)
+    if (this.#looksOnlyAtHeaders) return firstInOrder(found, limit, inOrder)
+    const sessions = found.sort(inOrder)
     const wanted = query.toLocaleLowerCase()
     const hasText = (text: string | undefined) => text?.toLocaleLowerCase().includes(wanted) ?? false
     const isNamed = ({ id, brief }: Session) => hasText(id) || hasText(brief?.cwd)
@@ -504,6 +496,18 @@ class Listing {
 
 type ArchivedByRoot = ReadonlyMap<string, ReadonlySet<string>>
 type Place = Pick<IndexEntry, 'directoryKey' | 'name' | 'logKey'>
+
+/** A log as it was found on disk, and what the index knew of it. */
+interface Found {
+  readonly directory: string
+  readonly path: string
+  readonly stat: BigIntStats
+  readonly place: Place
+  /** Absent when the directory was not listed again. */
+  readonly directoryIssues: readonly Issue[] | undefined
+  readonly known: IndexEntry | undefined
+}
+
 type Opened = Pick<IndexEntry, 'refusal'> & {
   readonly header: SessionHeader | undefined
   readonly headerIssues: readonly Issue[]
@@ -579,6 +583,11 @@ function ownIssues({ entry, failure }: Session): Issue[] {
   return [...placeIssues, ...(failure ? [failure] : (readingIssues ?? headerIssues))]
 }
 
+/** Of the issues of a place: whether it comes from where the log lies, not from what else lies beside it. */
+function isAboutLog({ kind }: Issue): boolean {
+  return kind === 'path-mismatch'
+}
+
 /** Device and inode of a log. */
 function fileOf({ entry }: Session): string {
   return entry.logKey.split(':', 2).join(':')
@@ -598,8 +607,28 @@ type Comparator = (one: Session, other: Session) => number
 /** Orders sessions; equal ones by id, as the service does, and those without a header last. */
 function comparator(sort: SortKey | undefined, target: ListOptions['target']): Comparator {
   const byKey = comparatorOf(sort, target)
-  return (one, other) =>
-    Number(!one.brief) - Number(!other.brief) || byKey(one, other) || one.id.localeCompare(other.id)
+  return (one, other) => {
+    if (!one.brief !== !other.brief) return one.brief ? -1 : 1
+    return byKey(one, other) || one.id.localeCompare(other.id)
+  }
+}
+
+/** As sorting and cutting to `count` would do, in one pass when few of many are wanted. */
+function firstInOrder(sessions: Session[], count: number, inOrder: Comparator): Session[] {
+  if (count > sessions.length / 4) return sessions.sort(inOrder).slice(0, count)
+  const first: Session[] = []
+  for (const session of sessions) {
+    if (first.length === count && inOrder(session, first[count - 1] as Session) >= 0) continue
+    let low = 0
+    for (let high = first.length; low < high; ) {
+      const middle = (low + high) >>> 1
+      if (inOrder(session, first[middle] as Session) < 0) high = middle
+      else low = middle + 1
+    }
+    if (first.length === count) first.pop()
+    first.splice(low, 0, session)
+  }
+  return first
 }
 
 function comparatorOf(sort: SortKey | undefined, target: ListOptions['target']): Comparator {

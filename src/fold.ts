@@ -307,6 +307,9 @@ export class SurfaceFold {
       if (isAssistant) return { ranges: [], count: 0 }
       return violation('sources-empty', seq, 'sourceEventSeqs is empty', 'at least one seq', stored)
     }
+    const only: unknown = stored[0]
+    // Half of all events: one earlier seq, which is all right whatever else is true.
+    if (stored.length === 1 && this.#isSeq(only) && only < seq) return { ranges: [only + 0, only + 0], count: 1 }
     const ranges: number[] = []
     let count = 0
     let hasPair = false

@@ -3,7 +3,15 @@
 
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { type DecodeOptions, type LogEncoding, type LogSource, readLogHeader, unreadable } from './decode/decode.ts'
+import {
+  type DecodeOptions,
+  type HeaderPeek,
+  type LogEncoding,
+  type LogSource,
+  peekLogHeader,
+  readLogHeader,
+  unreadable,
+} from './decode/decode.ts'
 import { DshRefError, invalidReference, readFailed, throwIfCancelled } from './errors.ts'
 import { parseLogName, projectSegment, sessionSegment } from './paths.ts'
 import type { Issue, ReadingMode, SessionHeader } from './types.ts'
@@ -24,6 +32,8 @@ export interface Generation {
   readonly path: string
   readonly version: number
   readonly encoding: LogEncoding
+  /** Whether the directory lists it as a regular file; a link to one it does not. */
+  readonly isFile: boolean
   readonly issues: readonly Issue[]
 }
 
@@ -122,7 +132,11 @@ export async function locatePath(path: string, options: LocateOptions): Promise<
   if (name) {
     // A generation with a newer one beside it is history: its session lives on in the other file.
     const newest = Math.max(name.version, ...logsIn(dirname(path)).map((log) => log.version))
-    return openGeneration({ path, ...name, issues: [] }, options, newest > name.version ? 'historical' : 'native')
+    return openGeneration(
+      { path, ...name, isFile: false, issues: [] },
+      options,
+      newest > name.version ? 'historical' : 'native',
+    )
   }
   const encoding: LogEncoding = path.endsWith('.zstd') ? 'zstd' : 'raw'
   const { header } = await readLogHeader({ kind: 'file', path, encoding }, options)
@@ -214,6 +228,8 @@ export function* sessionDirectories(roots: readonly string[], issues: Issue[]): 
 /** The generation a session directory holds now: the numerically highest, never an older one (FORMAT.md section 1.3). */
 export function generationIn(directory: string): Generation | undefined {
   const logs = logsIn(directory)
+  const [only] = logs
+  if (only && logs.length === 1) return { ...only, issues: [] }
   const newest = Math.max(...logs.map((log) => log.version))
   const [generation, rival] = logs.filter((log) => log.version === newest)
   if (!generation) return undefined
@@ -255,9 +271,20 @@ export async function openGeneration(
   mode: ReadingMode = 'native',
 ): Promise<LocatedLog> {
   const { path, encoding } = generation
-  const { header } = await readLogHeader({ kind: 'file', path, encoding }, options)
+  const { header } =
+    peekGeneration(generation, options) ?? (await readLogHeader({ kind: 'file', path, encoding }, options))
   checkVersion(generation, header)
   return { path, encoding, mode, header, issues: generation.issues }
+}
+
+/** The header of a generation, if one look is enough to have it; the careful way is `readLogHeader`. */
+export function peekGeneration(
+  { path, version, encoding, isFile }: Generation,
+  options: Pick<LocateOptions, 'allowUnknownVersion' | 'limits'>,
+): HeaderPeek | undefined {
+  if (!isFile || encoding !== 'raw') return undefined
+  const peek = peekLogHeader(path, options)
+  return peek?.header.version === version ? peek : undefined
 }
 
 /** Refuses a log whose name says another format version than its header (FORMAT.md section 1.3). */
@@ -274,7 +301,10 @@ export function checkVersion({ path, version }: Pick<Generation, 'path' | 'versi
 /** Whether the directories of a log are the ones its header leads to (FORMAT.md section 1.2). */
 export function pathIssue({ path, header }: Pick<LocatedLog, 'path' | 'header'>): Issue | undefined {
   const directory = dirname(path)
-  const expected = join(projectSegment(header.cwd), header.id === '' ? '' : sessionSegment(header.id))
+  const project = projectSegment(header.cwd)
+  const session = header.id === '' ? '' : sessionSegment(header.id)
+  if (session !== '' && directory.endsWith(sep + project + sep + session)) return undefined
+  const expected = join(project, session)
   const actual = join(basename(dirname(directory)), basename(directory))
   if (actual === expected) return undefined
   return {
@@ -356,16 +386,16 @@ function listed(names: readonly string[]): string {
 }
 
 function logsIn(directory: string): Omit<Generation, 'issues'>[] {
-  let names: string[]
+  let entries: Dirent[]
   try {
-    names = readdirSync(directory)
+    entries = readdirSync(directory, { withFileTypes: true })
   } catch (cause) {
     throw unreadable(directory, cause)
   }
   const logs: Omit<Generation, 'issues'>[] = []
-  for (const name of names) {
-    const parsed = parseLogName(name)
-    if (parsed) logs.push({ path: join(directory, name), ...parsed })
+  for (const entry of entries) {
+    const parsed = parseLogName(entry.name)
+    if (parsed) logs.push({ path: directory + sep + entry.name, ...parsed, isFile: entry.isFile() })
   }
   return logs
 }

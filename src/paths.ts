@@ -29,7 +29,10 @@ export function projectSegment(cwd: string | undefined): string {
   return `--${(slug === '' ? 'root' : slug).slice(0, 251)}--`
 }
 
+const PLAIN = /^[A-Za-z0-9._-]*$/
+
 function escapeUnits(text: string): string {
+  if (PLAIN.test(text)) return text
   let escaped = ''
   for (let index = 0; index < text.length; index++) {
     const unit = text.charAt(index)

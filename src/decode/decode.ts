@@ -134,6 +134,8 @@ export interface LogReader<T> extends LogVisitor {
 
 const READ_BYTES = 1024 * 1024
 
+const NEWLINE = 0x0a
+
 /**
  * Reads `source` and returns what the visitor made of it, with the facts of the log. A file that changed under the read is
  * read once more, with a visitor made anew. Throws `READ_FAILED` (`unreadable`, `unsupported`, `corrupt`) naming file, line
@@ -171,6 +173,45 @@ export async function readLogHeader(
     return await stable(source.path, options.signal, (earlier) => readHeaderOnce(source, options, earlier))
   } catch (error) {
     throw named(await explained(error), source.path, options.signal)
+  }
+}
+
+/** The header of a log as one look at its file gave it. */
+export interface HeaderPeek {
+  readonly header: SessionHeader
+  readonly issues: readonly Issue[]
+  readonly bytesRead: number
+  /** Of the file that was read. */
+  readonly state: BigIntStats
+}
+
+const peekedBytes = Buffer.allocUnsafeSlow(HEADER_PIECE_BYTES)
+
+/**
+ * Reads the header of a raw log in a third of the time of `readLogHeader`, which must be called when this gives
+ * `undefined`: the header is not all in the first piece, or anything at all is wrong. Only for a path known to be a regular
+ * file, since opening is not harmless for everything (a FIFO lets the writer at its other end go on).
+ */
+export function peekLogHeader(
+  path: string,
+  { allowUnknownVersion = false, limits = {} }: Pick<DecodeOptions, 'allowUnknownVersion' | 'limits'> = {},
+): HeaderPeek | undefined {
+  const { maxRowBytes = Number.POSITIVE_INFINITY, maxLogBytes = Number.POSITIVE_INFINITY } = limits
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(path, READ_ONLY)
+    const state = fstatSync(descriptor, { bigint: true })
+    if (!state.isFile()) return undefined
+    const bytesRead = readSync(descriptor, peekedBytes, 0, HEADER_PIECE_BYTES, 0)
+    const end = peekedBytes.subarray(0, bytesRead).indexOf(NEWLINE)
+    if (end === -1 || end > maxRowBytes || bytesRead > maxLogBytes) return undefined
+    if (!isUtf8(peekedBytes.subarray(0, end))) return undefined
+    const { header, issues } = decodeHeader(decodeUtf8(peekedBytes, 0, end), { allowUnknownVersion })
+    return { header, issues: issues.map((issue) => ({ ...issue, file: path })), bytesRead, state }
+  } catch {
+    return undefined // what is wrong is said by the careful way
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 

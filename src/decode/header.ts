@@ -28,6 +28,9 @@ const SIDE_FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   agentPreset: isString,
 }
 
+const FIELD_CHECKS = Object.entries(FIELDS)
+const SIDE_FIELD_CHECKS = Object.entries(SIDE_FIELDS)
+
 const RETIRED_KEYS = new Set(['sandboxMode', 'approvalPolicy'])
 
 /** A header and what is odd about it. */
@@ -74,14 +77,14 @@ export function decodeHeader(row: string, options: { allowUnknownVersion: boolea
 
 /** The same rule as the schema in shapes.ts; a test holds the two against each other. */
 function isHeader(stored: unknown): stored is Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'> {
-  return isRecord(stored) && Object.entries(FIELDS).every(([key, isRight]) => isRight(stored[key]))
+  return isRecord(stored) && FIELD_CHECKS.every(([key, isRight]) => isRight(stored[key]))
 }
 
 function withSideFields(row: Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'>): DecodedHeader {
   const { version, id, createdAt, cwd } = row
   const fields: Record<string, unknown> = {}
   const wrong: string[] = []
-  for (const [key, isRight] of Object.entries(SIDE_FIELDS)) {
+  for (const [key, isRight] of SIDE_FIELD_CHECKS) {
     if (row[key] === undefined || key === (version < 2 ? 'isSeeded' : 'seedLength')) continue
     if (isRight(row[key])) fields[key] = row[key]
     else wrong.push(key)

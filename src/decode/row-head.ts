@@ -12,6 +12,7 @@ const COMMA = 0x2c
 const MINUS = 0x2d
 const ZERO = 0x30
 const BACKSLASH = 0x5c
+const BRACKET_OPEN = 0x5b
 const BRACKET_CLOSE = 0x5d
 const BRACE_OPEN = 0x7b
 const BRACE_CLOSE = 0x7d
@@ -24,7 +25,7 @@ const TIME = bytesOf(',"time":')
 const TIME0 = bytesOf(',"time0":')
 const DATA = bytesOf(',"data":')
 const APPEND_TAIL = bytesOf(',"surfaceOp":"append"}')
-const SOURCES = Buffer.from(',"sourceEventSeqs":[')
+const SOURCES = bytesOf(',"sourceEventSeqs":')
 const SURFACE_OP = bytesOf('"surfaceOp":')
 const SOURCES_KEY = bytesOf('"sourceEventSeqs":')
 
@@ -132,10 +133,12 @@ export class RowHead {
     const before = bytes[tail - 1]
     if (before === BRACE_CLOSE) return !endsWithMember(bytes, dataStart, tail, SOURCES_KEY)
     if (before !== BRACKET_CLOSE) return false
-    const row = Buffer.from(bytes.buffer, bytes.byteOffset + dataStart, tail - dataStart)
-    const key = row.lastIndexOf(SOURCES)
-    if (key === -1 || row[key - 1] !== BRACE_CLOSE) return false
-    this.sourcesStart = dataStart + key + SOURCES.length - 1
+    // Back over the list: seqs, pairs of them and commas. The parser has whatever else may stand in one.
+    let at = tail - 1
+    while (isOfSeqs(bytes[at] as number)) at--
+    const key = at + 1 - SOURCES.length
+    if (key <= dataStart || !hasBytes(bytes, key, SOURCES) || bytes[key - 1] !== BRACE_CLOSE) return false
+    this.sourcesStart = at + 1
     this.sourcesEnd = tail
     return true
   }
@@ -160,14 +163,23 @@ export class RowHead {
         deltas = 0
         if (bytes[at] === BRACKET_CLOSE) at++
         else {
-          for (;;) {
-            at = this.#addDelta(bytes, at)
-            if (at === -1) return false
+          let time = this.time
+          do {
+            const isNegative = bytes[at] === MINUS
+            if (isNegative) at++
+            const first = at
+            let value = 0
+            for (let digit = bytes[at] as number; digit >= ZERO && digit <= ZERO + 9; digit = bytes[++at] as number) {
+              value = value * 10 + digit - ZERO
+            }
+            const digits = at - first
+            if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[first] === ZERO)) return false
+            time += isNegative ? -value : value
+            if (!Number.isSafeInteger(time)) return false
             deltas++
-            const next = bytes[at++]
-            if (next === BRACKET_CLOSE) break
-            if (next !== COMMA) return false
-          }
+          } while (bytes[at++] === COMMA)
+          if (bytes[at - 1] !== BRACKET_CLOSE) return false
+          this.time = time
         }
       } else if (isToolCall && !hasId && hasBytes(bytes, at, ID)) {
         hasId = true
@@ -182,25 +194,20 @@ export class RowHead {
     if (hasId !== isToolCall) return false
     at += payload.length
     let members = 0
-    for (;;) {
-      at = skipString(bytes, at, end)
-      if (at === -1) return false
+    do {
+      if (bytes[at] !== QUOTE) return false
+      // The newline behind the row ends the walk at the latest.
+      for (let byte = bytes[++at] as number; byte !== QUOTE; byte = bytes[++at] as number) {
+        if (byte < 0x20 || (byte === BACKSLASH && (bytes[++at] as number) < 0x20)) return false
+      }
+      at++
       members++
-      const next = bytes[at++]
-      if (next === BRACKET_CLOSE) break
-      if (next !== COMMA) return false
-    }
+    } while (bytes[at++] === COMMA)
+    if (bytes[at - 1] !== BRACKET_CLOSE) return false
     if (members !== deltas + 1 || at + 2 !== end || bytes[at] !== BRACE_CLOSE || bytes[at + 1] !== BRACE_CLOSE)
       return false
     this.members = members
     return true
-  }
-
-  #addDelta(bytes: Uint8Array, from: number): number {
-    const before = this.time
-    const at = this.#readTime(bytes, from)
-    this.time += before
-    return Number.isSafeInteger(this.time) ? at : -1
   }
 }
 
@@ -238,6 +245,10 @@ const LETTER_A = 0x61
 
 function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text)
+}
+
+function isOfSeqs(byte: number): boolean {
+  return (byte >= ZERO && byte <= ZERO + 9) || byte === COMMA || byte === BRACKET_OPEN || byte === BRACKET_CLOSE
 }
 
 function hasBytes(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
@@ -279,19 +290,6 @@ function skipPlainString(bytes: Uint8Array, from: number): number {
   while (bytes[at] !== QUOTE) {
     if ((bytes[at] as number) < 0x20 || bytes[at] === BACKSLASH || bytes[at] === undefined) return -1
     at++
-  }
-  return at + 1
-}
-
-/** Skips a JSON string that starts at `from`; −1 when there is none. */
-function skipString(bytes: Uint8Array, from: number, end: number): number {
-  if (bytes[from] !== QUOTE) return -1
-  let at = from + 1
-  while (bytes[at] !== QUOTE) {
-    const byte = bytes[at] as number
-    if (byte < 0x20) return -1
-    at += byte === BACKSLASH ? 2 : 1
-    if (at >= end) return -1
   }
   return at + 1
 }

@@ -1,6 +1,6 @@
-// `npm run test:docs`: runs every fenced `sh` block of the documents over a copy of the fixture home, as a person would. A
-// `text` or `json` block right behind it is what it prints; a line `…` in it stands for any lines. With DOCS_UPDATE=1 the
-// outputs are written anew.
+// `npm run test:docs`: runs every fenced `sh` block of the documents over a copy of the fixture home, as a person would, and
+// the `run` of every step of a workflow. A `text` or `json` block right behind it is what it prints; a line `…` in it stands
+// for any lines. With DOCS_UPDATE=1 the outputs are written anew.
 import {
   chmodSync,
   cpSync,
@@ -50,7 +50,7 @@ function blocksOf(document: string): Block[] {
     end: match.index + match[0].length,
   }))
   return fences.flatMap((fence, index) => {
-    if (fence.language !== 'sh') return []
+    if (fence.language !== 'sh' && fence.language !== 'yaml') return []
     const next = fences[index + 1]
     const isOutput =
       next !== undefined &&
@@ -60,11 +60,24 @@ function blocksOf(document: string): Block[] {
     const bodyAt = isOutput ? next.start + 4 + (next.language as string).length : 0
     return {
       line,
-      command: fence.body,
+      command: fence.language === 'yaml' ? commandOf(fence.body) : fence.body,
       output: isOutput ? next.body : undefined,
       outputAt: isOutput ? ([bodyAt, bodyAt + next.body.length] as const) : undefined,
     }
   })
+}
+
+/** What the steps of a workflow run, with their environment. */
+function commandOf(steps: string): string {
+  const indented = (key: string) =>
+    [...steps.matchAll(new RegExp(`^  ${key}\\n((?:    .*\\n)+)`, 'gm'))].map(([, lines = '']) =>
+      lines.replace(/^ {4}/gm, ''),
+    )
+  const variables = indented('env:')
+    .join('')
+    .replace(/^(\w+): (.*)$/gm, 'export $1="$2"')
+    .replace(/\$\{\{ github\.workspace \}\}/g, () => '$GITHUB_WORKSPACE')
+  return variables + indented('run: [|]').join('')
 }
 
 let home: string
@@ -85,11 +98,14 @@ beforeAll(() => {
     chmodSync(join(bin, name), 0o755)
   }
   put('dsh-ref', `exec '${process.execPath}' '${join(REPOSITORY, 'bin/dsh-ref.js')}' "$@"`)
+  // The package is not installed in this folder, and must not be looked for anywhere else.
+  put('npx', 'exec "$@"')
   // Stands for the command line of an agent that reads its prompt from standard input.
   put('your-agent', 'cat > /dev/null; echo "(the agent answers here)"')
   env = {
     PATH: `${bin}${delimiter}${process.env.PATH}`,
     HOME: home,
+    GITHUB_WORKSPACE: join(home, '.dsh'),
     TZ: 'UTC',
     LC_ALL: 'C.UTF-8',
     // Without a terminal nobody can choose.

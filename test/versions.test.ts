@@ -1,16 +1,19 @@
 // The built program and library on the oldest Node of `engines`, on Node 22 without and with zstd in node:zlib, and on 24:
 // the same bytes come out of each.
 
+import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { NEWER_VERSION } from './support/newer-node.ts'
+import { chatLog } from './support/chat-log.ts'
+import { NEWER_VERSION, newerNode } from './support/newer-node.ts'
 import { type FoundNode, nodeOf } from './support/nodes.ts'
 import { type Outcome, PROGRAM } from './support/program.ts'
 import { isInstalled, openTerminal } from './support/terminal.ts'
+import { compressWithNewerNode } from './support/zstd-writer.ts'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const { version, engines } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
@@ -35,6 +38,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['transcript', 'scratch', '--format', 'markdown'],
   ['check', '--all', '--format', 'json'],
   ['config'],
+  ['prepare', '--ref', 'many-frames', 'Go on.'],
+  ['check', 'many-frames', '--format', 'json'],
   ['uri', 'encode', 'abc'],
   ['uri', 'parse', 'see @[Notes](dsh-session:ImFiYyI)'],
   ['prepare', '--ref', 'no-such-session', 'Go on.'],
@@ -53,6 +58,7 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(REPOSITORY, join(folder, 'node_modules/dsh-ref'), 'junction')
   for (const { node } of VERSIONS) found.set(node, await nodeOf(node))
+  if (await newerNode()) await writeManyFrames()
   expected = await runAll(process.execPath)
 }, 700_000)
 
@@ -66,6 +72,25 @@ const environment = () => ({
   DSH_REF_CACHE_DIR: mkdtempSync(join(folder, 'cache-')),
   NODE_OPTIONS: '',
 })
+
+/** A log for every decoder: small frames, one too large for a single call, and more small ones than are worth wasm-zstd. */
+async function writeManyFrames(): Promise<void> {
+  const digits = (seed: number, length: number) => {
+    let text = ''
+    for (let part = 0; text.length < length; part++)
+      text += createHash('sha256').update(`${seed}-${part}`).digest('hex')
+    return text
+  }
+  const steps = Array.from({ length: 200 }, (_, seq) => ({
+    user: `${seq} ${digits(seq, seq === 40 ? 700_000 : 8000)}`,
+  }))
+  const rows = chatLog('many-frames', steps).split(/(?<=\n)/)
+  const directory = join(home, '--work-app--/many-frames')
+  mkdirSync(directory, { recursive: true })
+  const frames = await compressWithNewerNode(rows.map((row) => Buffer.from(row)))
+  expect(frames.reduce((bytes, frame) => bytes + frame.length, 0)).toBeGreaterThan(1024 * 1024)
+  writeFileSync(join(directory, 'session.jsonl.zstd'), Buffer.concat(frames))
+}
 
 /** What a Node prints, and how it ends. */
 async function run(node: string, args: readonly string[]): Promise<Outcome> {
@@ -104,6 +129,9 @@ describe.each(VERSIONS)('on Node $node', ({ node, hasZstd, canRequire }) => {
       'uri encode abc': { status: 0, stdout: 'dsh-session:ImFiYyI\n', stderr: '' },
       'prepare --ref no-such-session Go on.': { status: 4, stdout: '' },
     })
+    // Without a Node that compresses there is no such log.
+    const status = (await newerNode()) ? 0 : 4
+    expect(outcomes['prepare --ref many-frames Go on.']).toMatchObject({ status })
     expect(outcomes).toEqual(expected)
   })
 

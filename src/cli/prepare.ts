@@ -89,9 +89,13 @@ async function messageOf(args: readonly string[], refs: readonly string[], conte
     throw invalidConfig('Standard input cannot be both the message and a --ref; give the message as an argument')
   }
   if (!context.stdin.isTerminal) return readMessage(context)
-  if (argument === undefined && refs.length > 0) return { text: '', hasFinalNewline: true }
+  if (argument === '-') {
+    await context.print.note('Type the message and end it with Ctrl-D on a line of its own')
+    return readMessage(context)
+  }
+  if (refs.length > 0) return { text: '', hasFinalNewline: true }
   throw invalidConfig(
-    'There is no message. Give it as an argument, pipe it in, or name sessions with --ref alone; see "dsh-ref prepare --help"',
+    'There is no message. Give it as an argument, pipe it in, type it with "-", or name sessions with --ref alone; see "dsh-ref prepare --help"',
   )
 }
 

@@ -18,6 +18,7 @@ import { encodeSessionUri } from '../../src/uri.ts'
 import { type Home, makeHome } from '../support/homes.ts'
 import { PROGRAM, run } from '../support/program.ts'
 import { assistant, logOf, logOnly, replacing, user } from '../support/rows.ts'
+import { isInstalled, openTerminal } from '../support/terminal.ts'
 
 let home: Home
 let work: string
@@ -95,6 +96,47 @@ describe('the message', () => {
   test('that is no UTF-8 is refused', async () => {
     const outcome = await run(['prepare', '--root', home.root], { input: Buffer.from([0x61, 0xff]) })
     expect(outcome).toMatchObject({ status: 2, stdout: '' })
+  })
+})
+
+describe.skipIf(!isInstalled('tmux'))('on a terminal (skipped without tmux: apt-get install tmux)', () => {
+  const start = (args: string) =>
+    openTerminal(
+      `'${process.execPath}' '${PROGRAM}' prepare --root '${home.root}' ${args}; echo "status $?"; sleep 60`,
+      {
+        DSH_SESSION_JSONL: '',
+      },
+    )
+
+  test('without a message the command says what it wants instead of waiting', async () => {
+    const terminal = await start('')
+    try {
+      const screen = await terminal.waitFor('status 2')
+      expect(screen).toContain('There is no message. Give it as an argument, pipe it in, type it with "-"')
+    } finally {
+      await terminal.close()
+    }
+  })
+
+  test('with --ref alone the snapshot stands alone', async () => {
+    const terminal = await start('--ref newest-form --format snapshot | head -n 1')
+    try {
+      expect(await terminal.waitFor('status 0')).toMatch(/^## Referenced sessions$/m)
+    } finally {
+      await terminal.close()
+    }
+  })
+
+  test('"-" says that the message is to be typed, and takes it', async () => {
+    const terminal = await start('- | tr a-z A-Z')
+    try {
+      await terminal.waitFor('Type the message and end it with Ctrl-D')
+      await terminal.type('go on')
+      await terminal.press('Enter', 'C-d')
+      expect(await terminal.waitFor('status 0')).toMatch(/^GO ON$/m)
+    } finally {
+      await terminal.close()
+    }
   })
 })
 

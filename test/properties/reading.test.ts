@@ -1,8 +1,19 @@
 // Laws of decode and fold over made logs of every version, whole and mutated.
 
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasRowOnlyCheckRefuses, isAlike, readSlowly, readWith } from '../support/compare-readings.ts'
+import {
+  hasRowOnlyCheckRefuses,
+  isAlike,
+  readFramesSlowly,
+  readFramesWith,
+  readSlowly,
+  readWith,
+} from '../support/compare-readings.ts'
+import { makeFrames } from '../support/frame-maker.ts'
 import { type MadeVersion, makeLog, mutate, randomShape, respell } from '../support/log-maker.ts'
 
 const RUNS = 1000
@@ -71,6 +82,25 @@ test('a mutated log reads as the slow reference reads it', async () => {
     { numRuns: 2 * RUNS },
   )
 })
+
+test.each(['javascript', 'wasm'] as const)(
+  'a log in frames, lost, cut off, doubled or damaged, reads as the slow reference reads it (%s)',
+  async (decoder) => {
+    const directory = mkdtempSync(join(tmpdir(), 'dsh-ref-frames-'))
+    const path = join(directory, 'log.jsonl.zstd')
+    const reading = fc.asyncProperty(seeds, versions, async (seed, version) => {
+      const made = makeFrames(seed, madeLog(seed, version).text())
+      writeFileSync(path, made.bytes)
+      // Of a file written a moment ago a refusal is not believed at once.
+      utimesSync(path, 1, 1)
+      const read = await readFramesWith(path, { everyRow: seed % 2 === 0, decoder })
+      const slow = readFramesSlowly(made)
+      if (!isAlike(slow, read)) expect(read, made.what).toEqual(slow)
+    })
+    await fc.assert(reading, { numRuns: 300 })
+    rmSync(directory, { recursive: true })
+  },
+)
 
 test('folding a prefix and then the rest equals folding the whole', async () => {
   await fc.assert(

@@ -1,8 +1,11 @@
 // Holds the readings of one log against each other: the quick one, the one that parses every row, and the slow reference.
 
+import type { DecodeOptions } from '../../src/decode/decode.ts'
 import { type EventRecord, parseRecord } from '../../src/decode/records.ts'
 import { RowHead } from '../../src/decode/row-head.ts'
-import { DshRefError, project, readSurface, type Surface } from '../../src/index.ts'
+import type { ZstdDecoder } from '../../src/decode/zstd.ts'
+import { DshRefError, type LogSource, project, readSurface, type Surface } from '../../src/index.ts'
+import type { MadeFrames } from './frame-maker.ts'
 import { type ReferenceResult, readReference } from './reference-reader.ts'
 
 /** What a reading says, without its words. */
@@ -26,12 +29,17 @@ export async function readWith(
   async function* bytes() {
     yield* options.pieces ?? [log]
   }
+  return readSource({ kind: 'bytes', name: 'log', bytes: bytes(), encoding: 'raw' }, { everyRow: options.everyRow })
+}
+
+/** Reads a zstd file with the code under test. */
+export function readFramesWith(path: string, options: { everyRow: boolean; decoder: ZstdDecoder }): Promise<Reading> {
+  return readSource({ kind: 'file', path, encoding: 'zstd' }, options)
+}
+
+async function readSource(source: LogSource, options: DecodeOptions): Promise<Reading> {
   try {
-    const surface = await readSurface(
-      { kind: 'bytes', name: 'log', bytes: bytes(), encoding: 'raw' },
-      { everyRow: options.everyRow },
-    )
-    return readingOf(surface)
+    return readingOf(await readSurface(source, options))
   } catch (error) {
     if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
     return { ok: false, reason: error.reason ?? '' }
@@ -52,7 +60,21 @@ export function readingOf(surface: Surface): Reading {
 
 /** Reads `log` with the slow reference; shadowed messages stay unread, as they do in the code under test. */
 export function readSlowly(log: Uint8Array): Reading {
-  const result: ReferenceResult = readReference(log, { checkShadowed: false })
+  return slowReadingOf(readReference(log, { checkShadowed: false }))
+}
+
+/** The rule by which a file is refused before anybody looks at its rows. */
+const DAMAGED_FRAME = 'damaged-frame'
+
+/** Reads frames with the slow reference. */
+export function readFramesSlowly({ frames }: MadeFrames): Reading {
+  if (!frames) return { ok: false, reason: 'corrupt', rule: DAMAGED_FRAME }
+  return slowReadingOf(
+    readReference(new Uint8Array(), { checkShadowed: false, encoding: 'zstd-plaintext', frames: { ...frames } }),
+  )
+}
+
+function slowReadingOf(result: ReferenceResult): Reading {
   if (!result.ok) return { ok: false, reason: result.reason, rule: result.rule }
   const { nodes, replacements, capturedThroughSeq, conversation, title, issues } = result
   return {
@@ -91,11 +113,14 @@ function isSameEvent(record: EventRecord, head: RowHead): boolean {
   return record.surfaceOp === 'append' && (record.sourceEventSeqs !== undefined) === (head.sourcesStart !== -1)
 }
 
+/** Rules the reference checks of the whole log before any other. */
+const FOUND_FIRST = new Set(['malformed-row', 'seq-gap', DAMAGED_FRAME])
+
 /**
  * Whether two readings say the same. A log with two defects is refused for the first one met: the reference judges all rows
  * before it folds, the reading under test folds as rows come.
  */
 export function isAlike(slow: Reading, other: Reading): boolean {
   if (slow.ok || other.ok) return JSON.stringify(slow) === JSON.stringify(other)
-  return slow.reason === other.reason || slow.rule === 'malformed-row' || slow.rule === 'seq-gap'
+  return slow.reason === other.reason || FOUND_FIRST.has(slow.rule ?? '')
 }

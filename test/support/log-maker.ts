@@ -614,7 +614,7 @@ const WORDS = [
 ]
 
 /** Numbers from a seed (mulberry32). */
-class Random {
+export class Random {
   #state: number
 
   constructor(seed: number) {

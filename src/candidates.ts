@@ -5,8 +5,8 @@
 import { type BigIntStats, lstatSync, statSync } from 'node:fs'
 import { basename, dirname, resolve, sep } from 'node:path'
 import pLimit from 'p-limit'
-import { type DecodeOptions, readLogHeader, unreadable } from './decode/decode.ts'
-import { assertNever, DshRefError, invalidReference, readFailed, throwIfCancelled } from './errors.ts'
+import type { DecodeOptions } from './decode/decode.ts'
+import { assertNever, DshRefError, invalidReference, readFailed, throwIfCancelled, unreadable } from './errors.ts'
 import {
   checkVersion,
   generationIn,
@@ -14,11 +14,12 @@ import {
   makePause,
   pathIssue,
   peekGeneration,
+  readHeader,
   requireRoots,
   sessionDirectories,
 } from './locate.ts'
 import { type LogName, parseLogName } from './paths.ts'
-import { readTitle, type TitleReading } from './surface.ts'
+import type { TitleReading } from './surface.ts'
 import { labelOf } from './title.ts'
 import {
   directoryKeyOf,
@@ -347,8 +348,8 @@ class Listing {
     }
     const { encoding, version } = logNameOf(path)
     this.#work.filesOpened++
-    const source = { kind: 'file', path, encoding } as const
-    const { header, issues, bytesRead } = await readLogHeader(source, { ...this.#options, allowUnknownVersion })
+    const options = { ...this.#options, allowUnknownVersion }
+    const { header, issues, bytesRead } = await readHeader({ path, encoding }, options)
     this.#work.bytesRead += bytesRead
     checkVersion({ path, version }, header)
     return { header, refusal: undefined, headerIssues: issues }
@@ -441,6 +442,8 @@ class Listing {
     const details = { ...(header && { header }), placeIssues, headerIssues }
     this.#work.filesOpened++
     try {
+      // Loaded when the first log is read: of a list that knows them all none is.
+      const { readTitle } = await import('./surface.ts')
       const source = { kind: 'file', path, encoding: logNameOf(path).encoding } as const
       const read = await readTitle(source, this.#options, header && resume && { header, resume })
       this.#work.bytesRead += read.work.bytesRead

@@ -79,3 +79,25 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
 export function assertNever(value: never): never {
   throw new Error(`Unexpected value: ${String(value)}`)
 }
+
+/** A file the system does not let us read. */
+export function unreadable(path: string, cause: unknown): DshRefError {
+  const errno = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+  const words = ERRNO_WORDS[errno] ?? `cannot be read (${errno})`
+  return readFailed(
+    errno === 'ENOENT' ? 'not-found' : 'unreadable',
+    `${path} ${words}`,
+    { file: path, errno },
+    { cause },
+  )
+}
+
+const ERRNO_WORDS: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EACCES: 'may not be read by this user (EACCES)',
+  EPERM: 'may not be read by this user (EPERM)',
+  EISDIR: 'is a directory, not a session log',
+  ELOOP: 'is a link that leads in a circle (ELOOP)',
+  ENOTDIR: 'lies below something that is no directory (ENOTDIR)',
+  ENAMETOOLONG: 'has too long a name (ENAMETOOLONG)',
+}

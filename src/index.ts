@@ -2,7 +2,8 @@
 
 export { type Candidate, type CandidateList, type ListOptions, listCandidates } from './candidates.ts'
 export { checkLog, checkPath } from './check.ts'
-export { DEFAULT_LIMITS, type DecodeLimits, type LogEncoding, type LogFacts, type LogSource } from './decode/decode.ts'
+export type { LogEncoding, LogFacts, LogSource } from './decode/decode.ts'
+export { DEFAULT_LIMITS, type DecodeLimits } from './decode/limits.ts'
 export { DshRefError, type DshRefErrorCode, type ErrorFacts, EXIT_STATUS, type ReadFailedReason } from './errors.ts'
 export { type LocatedLog, type LocateOptions, locatePath, locateSession, sourceOf } from './locate.ts'
 export {

@@ -3,16 +3,9 @@
 
 import { type Dirent, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import {
-  type DecodeOptions,
-  type HeaderPeek,
-  type LogEncoding,
-  type LogSource,
-  peekLogHeader,
-  readLogHeader,
-  unreadable,
-} from './decode/decode.ts'
-import { DshRefError, invalidReference, readFailed, throwIfCancelled } from './errors.ts'
+import type { DecodeOptions, LogEncoding, LogSource } from './decode/decode.ts'
+import { type HeaderPeek, peekLogHeader } from './decode/header-peek.ts'
+import { DshRefError, invalidReference, readFailed, throwIfCancelled, unreadable } from './errors.ts'
 import { parseLogName, projectSegment, sessionSegment } from './paths.ts'
 import type { Issue, ReadingMode, SessionHeader } from './types.ts'
 import { decodeSessionUri, parseReferenceText } from './uri.ts'
@@ -139,7 +132,7 @@ export async function locatePath(path: string, options: LocateOptions): Promise<
     )
   }
   const encoding: LogEncoding = path.endsWith('.zstd') ? 'zstd' : 'raw'
-  const { header } = await readLogHeader({ kind: 'file', path, encoding }, options)
+  const { header } = await readHeader({ path, encoding }, options)
   return { path, encoding, mode: 'native', header, issues: [] }
 }
 
@@ -271,13 +264,19 @@ export async function openGeneration(
   mode: ReadingMode = 'native',
 ): Promise<LocatedLog> {
   const { path, encoding } = generation
-  const { header } =
-    peekGeneration(generation, options) ?? (await readLogHeader({ kind: 'file', path, encoding }, options))
+  const { header } = peekGeneration(generation, options) ?? (await readHeader({ path, encoding }, options))
   checkVersion(generation, header)
   return { path, encoding, mode, header, issues: generation.issues }
 }
 
-/** The header of a generation, if one look is enough to have it; the careful way is `readLogHeader`. */
+/** The header of a log, read the careful way. */
+export async function readHeader(log: Pick<Generation, 'path' | 'encoding'>, options: Omit<LocateOptions, 'roots'>) {
+  // Loaded when it is needed: of thousands of logs nearly none needs it.
+  const { readLogHeader } = await import('./decode/decode.ts')
+  return readLogHeader({ kind: 'file', ...log }, options)
+}
+
+/** The header of a generation, if one look is enough to have it; the careful way is `readHeader`. */
 export function peekGeneration(
   { path, version, encoding, isFile }: Generation,
   options: Pick<LocateOptions, 'allowUnknownVersion' | 'limits'>,

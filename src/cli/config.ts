@@ -1,7 +1,7 @@
 // `dsh-ref config`: what holds, and why.
 
 import { existsSync } from 'node:fs'
-import { DEFAULT_LIMITS } from '../decode/decode.ts'
+import { DEFAULT_LIMITS } from '../decode/limits.ts'
 import { DEFAULT_CONTEXT_FRACTION, MAX_REFERENCES } from '../pipeline.ts'
 import { cacheDirectory } from '../title-index.ts'
 import { configPath, readConfig } from './config-file.ts'

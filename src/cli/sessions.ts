@@ -1,10 +1,11 @@
 // What several commands do with session arguments: find them, read them, know the target.
 
-import { type DecodeLimits, LARGEST_ROW_BYTES } from '../decode/decode.ts'
+import type { LogSource } from '../decode/decode.ts'
+import { type DecodeLimits, LARGEST_ROW_BYTES } from '../decode/limits.ts'
 import { DshRefError, invalidConfig } from '../errors.ts'
 import { type LocateOptions, locate, locatePath, parseSessionArgument, sourceOf } from '../locate.ts'
 import type { ReferenceInput } from '../pipeline.ts'
-import { readSurfaceOrPrefix, type SalvagedSurface, type SalvageOptions } from '../salvage.ts'
+import type { SalvagedSurface, SalvageOptions } from '../salvage.ts'
 import type { Issue } from '../types.ts'
 import { absolutePath, integer, optionsOf, resolveRoots } from './options.ts'
 import type { CommandContext, CommandOptions } from './print.ts'
@@ -58,7 +59,7 @@ export async function surfaceOf(
   const parsed = parseSessionArgument(argument, context.cwd)
   if (parsed.kind === 'stdin') return readStdin(context, options)
   const log = await locate(parsed, options)
-  const surface = await readSurfaceOrPrefix(sourceOf(log), { texts: 'conversation', ...options })
+  const surface = await readLog(sourceOf(log), options)
   return { ...surface, issues: [...log.issues, ...surface.issues] }
 }
 
@@ -68,10 +69,13 @@ async function readStdin(context: CommandContext, options: SurfaceReadingOptions
       '"-" reads a session log from standard input, which is a terminal; pipe a log in or name a session',
     )
   }
-  return readSurfaceOrPrefix(
-    { kind: 'bytes', name: '<stdin>', bytes: context.stdin.chunks(), encoding: 'raw' },
-    { texts: 'conversation', ...options },
-  )
+  return readLog({ kind: 'bytes', name: '<stdin>', bytes: context.stdin.chunks(), encoding: 'raw' }, options)
+}
+
+async function readLog(source: LogSource, options: SurfaceReadingOptions): Promise<SalvagedSurface> {
+  // Loaded when a log is read: a list that only looks its target up, if it has one, does without.
+  const { readSurfaceOrPrefix } = await import('../salvage.ts')
+  return readSurfaceOrPrefix(source, { texts: 'conversation', ...options })
 }
 
 /** The session that receives, as far as it is known. */

@@ -2,8 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { unreadable } from '../decode/decode.ts'
-import { invalidConfig, readFailed } from '../errors.ts'
+import { invalidConfig, readFailed, unreadable } from '../errors.ts'
 import { parseSessionArgument } from '../locate.ts'
 import { type Capture, capture, captureFacts } from '../pipeline.ts'
 import { project } from '../project.ts'

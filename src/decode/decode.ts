@@ -1,16 +1,18 @@
 // Reads one session log, raw or zstd, from a file or a stream, and hands its accepted events to a visitor (FORMAT.md
 // sections 7 and 8). One pass, bounded memory; nothing on disk is touched.
 
-import { isUtf8, constants as stringLimits } from 'node:buffer'
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
+import { isUtf8 } from 'node:buffer'
+import { type BigIntStats, closeSync, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
-import { cancelled, DshRefError, readFailed, throwIfCancelled } from '../errors.ts'
+import { cancelled, DshRefError, readFailed, throwIfCancelled, unreadable } from '../errors.ts'
 import type { Issue, ReadingMode, SessionHeader } from '../types.ts'
 import { type AcceptanceState, type LogVisitor, RowAcceptance } from './acceptance.ts'
 import { FrameRowStore } from './frame-row-store.ts'
 import { decodeHeader } from './header.ts'
+import { HEADER_PIECE_BYTES, READ_ONLY } from './header-peek.ts'
 import { IssueLog } from './issues.ts'
+import { DEFAULT_LIMITS, type DecodeLimits, LARGEST_ROW_BYTES } from './limits.ts'
 import { LineSplitter } from './lines.ts'
 import { MessageBytes } from './message-bytes.ts'
 import { decodeUtf8 } from './records.ts'
@@ -24,9 +26,6 @@ export type { LogVisitor } from './acceptance.ts'
 
 /** How the bytes of a log are stored. */
 export type LogEncoding = 'raw' | 'zstd'
-
-/** A row becomes a string, and no string is longer. */
-export const LARGEST_ROW_BYTES = stringLimits.MAX_STRING_LENGTH
 
 /** A header holds a few names and paths; a file without newlines must not be read to its end to find none. */
 const MAX_HEADER_BYTES = 1024 * 1024
@@ -47,23 +46,6 @@ export type LogSource =
       readonly bytes: AsyncIterable<Uint8Array>
       readonly encoding: LogEncoding
     }
-
-/** Limits that keep a hostile log from taking the machine. All in bytes. */
-export interface DecodeLimits {
-  /** Longest row, decompressed. */
-  readonly maxRowBytes: number
-  /** Largest zstd window. */
-  readonly maxWindowBytes: number
-  /** Largest log, decompressed. */
-  readonly maxLogBytes: number
-}
-
-/** Limits no honest log comes near. */
-export const DEFAULT_LIMITS: DecodeLimits = {
-  maxRowBytes: 256 * 1024 * 1024,
-  maxWindowBytes: 128 * 1024 * 1024,
-  maxLogBytes: 64 * 1024 * 1024 * 1024,
-}
 
 /** Options of one read. */
 export interface DecodeOptions {
@@ -134,8 +116,6 @@ export interface LogReader<T> extends LogVisitor {
 
 const READ_BYTES = 1024 * 1024
 
-const NEWLINE = 0x0a
-
 /**
  * Reads `source` and returns what the visitor made of it, with the facts of the log. A file that changed under the read is
  * read once more, with a visitor made anew. Throws `READ_FAILED` (`unreadable`, `unsupported`, `corrupt`) naming file, line
@@ -158,9 +138,6 @@ export async function decodeLog<T>(
   }
 }
 
-/** Bytes read at a time when only the header is wanted. No more, because Node takes small buffers from a pool. */
-const HEADER_PIECE_BYTES = 2048
-
 /**
  * Reads the header of a log, and of a zstd log its first frame only. Throws as `decodeLog` does. File calls are
  * synchronous, which lists thousands of logs in half the time; callers that loop let the event loop have its turn.
@@ -173,45 +150,6 @@ export async function readLogHeader(
     return await stable(source.path, options.signal, (earlier) => readHeaderOnce(source, options, earlier))
   } catch (error) {
     throw named(await explained(error), source.path, options.signal)
-  }
-}
-
-/** The header of a log as one look at its file gave it. */
-export interface HeaderPeek {
-  readonly header: SessionHeader
-  readonly issues: readonly Issue[]
-  readonly bytesRead: number
-  /** Of the file that was read. */
-  readonly state: BigIntStats
-}
-
-const peekedBytes = Buffer.allocUnsafeSlow(HEADER_PIECE_BYTES)
-
-/**
- * Reads the header of a raw log in a third of the time of `readLogHeader`, which must be called when this gives
- * `undefined`: the header is not all in the first piece, or anything at all is wrong. Only for a path known to be a regular
- * file, since opening is not harmless for everything (a FIFO lets the writer at its other end go on).
- */
-export function peekLogHeader(
-  path: string,
-  { allowUnknownVersion = false, limits = {} }: Pick<DecodeOptions, 'allowUnknownVersion' | 'limits'> = {},
-): HeaderPeek | undefined {
-  const { maxRowBytes = Number.POSITIVE_INFINITY, maxLogBytes = Number.POSITIVE_INFINITY } = limits
-  let descriptor: number | undefined
-  try {
-    descriptor = openSync(path, READ_ONLY)
-    const state = fstatSync(descriptor, { bigint: true })
-    if (!state.isFile()) return undefined
-    const bytesRead = readSync(descriptor, peekedBytes, 0, HEADER_PIECE_BYTES, 0)
-    const end = peekedBytes.subarray(0, bytesRead).indexOf(NEWLINE)
-    if (end === -1 || end > maxRowBytes || bytesRead > maxLogBytes) return undefined
-    if (!isUtf8(peekedBytes.subarray(0, end))) return undefined
-    const { header, issues } = decodeHeader(decodeUtf8(peekedBytes, 0, end), { allowUnknownVersion })
-    return { header, issues: issues.map((issue) => ({ ...issue, file: path })), bytesRead, state }
-  } catch {
-    return undefined // what is wrong is said by the careful way
-  } finally {
-    if (descriptor !== undefined) closeSync(descriptor)
   }
 }
 
@@ -387,9 +325,6 @@ async function readBytes<T>(
   }
   return decoding.endWithReach()
 }
-
-// Not blocking: opening a FIFO would wait for a writer that may never come.
-const READ_ONLY = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
 function checkRegular(path: string, state: Stats | BigIntStats): void {
   if (state.isFile()) return
@@ -763,28 +698,6 @@ function rewritten(path: string): DshRefError {
     file: path,
     rule: 'resume',
   })
-}
-
-/** A file the system does not let us read. */
-export function unreadable(path: string, cause: unknown): DshRefError {
-  const errno = (cause as NodeJS.ErrnoException).code ?? 'unknown'
-  const words = ERRNO_WORDS[errno] ?? `cannot be read (${errno})`
-  return readFailed(
-    errno === 'ENOENT' ? 'not-found' : 'unreadable',
-    `${path} ${words}`,
-    { file: path, errno },
-    { cause },
-  )
-}
-
-const ERRNO_WORDS: Readonly<Record<string, string>> = {
-  ENOENT: 'does not exist',
-  EACCES: 'may not be read by this user (EACCES)',
-  EPERM: 'may not be read by this user (EPERM)',
-  EISDIR: 'is a directory, not a session log',
-  ELOOP: 'is a link that leads in a circle (ELOOP)',
-  ENOTDIR: 'lies below something that is no directory (ENOTDIR)',
-  ENAMETOOLONG: 'has too long a name (ENAMETOOLONG)',
 }
 
 /** Puts the name of the log into a refusal, and tells system errors and cancellation from bugs. */

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type DecodeOptions, peekLogHeader, readLogHeader } from '../../src/decode/decode.ts'
+import { type DecodeOptions, readLogHeader } from '../../src/decode/decode.ts'
+import { peekLogHeader } from '../../src/decode/header-peek.ts'
 import { CONFORMANCE } from '../support/conformance.ts'
 
 type Options = Pick<DecodeOptions, 'allowUnknownVersion' | 'limits'>

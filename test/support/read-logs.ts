@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process'
 import { json, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { DecodeLimits } from '../../src/decode/decode.ts'
+import type { DecodeLimits } from '../../src/decode/limits.ts'
 import { DshRefError, type LogEncoding, project, readSurface } from '../../src/index.ts'
 import { newerNode, whyNoNewerNode } from './newer-node.ts'
 

@@ -131,6 +131,9 @@ export const DEFAULT_LIST_LIMIT = 50
 /** Logs read at a time: two keep decoder and disk busy, the others hide a slow one. */
 const CONCURRENCY = 4
 
+/** Issues of a log that may have hidden a title that was asked for. */
+const HIDING_KINDS: ReadonlySet<string> = new Set(['corrupt-log', 'unsupported-log', 'unreadable-log'])
+
 /** Logs looked at before it is asked again whether there are enough rows. */
 const WINDOW = 64
 
@@ -184,7 +187,7 @@ class Listing {
   readonly #options: ListOptions
   readonly #index: TitleIndex | undefined
   readonly #issues: Issue[] = []
-  /** Sessions whose own issues belong to the list: those shown, and those somebody had to look into. */
+  /** Sessions somebody had to look into. */
   readonly #consulted = new Set<Session>()
   readonly #limited = pLimit(CONCURRENCY)
   readonly #pause = makePause()
@@ -212,8 +215,11 @@ class Listing {
     const wanted = [...readable, ...unreadable].filter((session) => this.#passesFilters(session, archived))
     const shown = await this.#select(wanted, limit)
     if (depth !== 'headers') await this.#readAll(shown)
-    for (const session of shown) this.#consulted.add(session)
-    const own = [...this.#consulted].filter(({ brief }) => brief).flatMap(ownIssues)
+    const isShown = new Set(shown)
+    const others = [...this.#consulted].filter((session) => session.brief && !isShown.has(session))
+    // Of a session that is not shown only this is of any interest: that nobody knows whether it should have been.
+    const hiding = others.flatMap(ownIssues).filter(({ kind }) => HIDING_KINDS.has(kind))
+    const own = [...shown.filter(({ brief }) => brief).flatMap(ownIssues), ...hiding]
     return {
       candidates: shown.map((session) => this.#candidate(session, archived)),
       issues: [...this.#issues, ...own],

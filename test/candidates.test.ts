@@ -390,6 +390,12 @@ describe('a log that cannot be read', () => {
     expect(ids(await list({ health })).sort()).toEqual(expected)
   })
 
+  test('is no business of a list that does not show it, unless it may have hidden what was asked for', async () => {
+    const found = await list({ query: 'Fine' })
+    expect(ids(found)).toEqual(['fine'])
+    expect(kinds(found)).toEqual(['corrupt-log', 'corrupt-log', 'unsupported-log'])
+  })
+
   test('of an unknown version is read by its shape when that is allowed', async () => {
     const { candidates } = await list({ allowUnknownVersion: true, formatVersion: 9 })
     expect(candidates.map(({ label, health, issues }) => [label, health, issues.map(({ kind }) => kind)])).toEqual([

@@ -109,8 +109,8 @@ for (const megabytes of flag('full') ? [1, 10, 100, 1000] : [1, 10, 100]) {
       ],
       count,
     )
-    const [reading, scan] = readingWorks(raw)
-    await compare(`read ${size}, in process`, reading, [[scan]], count)
+    const [reading, scan, fold] = readingWorks(raw)
+    await compare(`read ${size}, in process`, reading, [[scan], [fold]], count)
     for (const [storage, suffix] of [
       ['batches', ''],
       ['whole', ', one frame'],

@@ -8,6 +8,7 @@ import { readSurface } from '../src/surface.ts'
 import type { ProjectedMessage, SurfaceEvent } from '../src/types.ts'
 import { mulberry32, prose } from './make-logs.ts'
 import type { Work } from './measure.ts'
+import { foldWithNdjson } from './ndjson.ts'
 
 /** Retention of 20,000 messages, about 8 MB, and `JSON.stringify` of them. */
 export function retentionWorks(): [Work, Work] {
@@ -74,8 +75,8 @@ function surfaceEvents(nodes: number, replacements: number): SurfaceEvent[] {
   return events
 }
 
-/** Reading a raw log without starting a process, and the bare scan of it. */
-export function readingWorks(path: string): [Work, Work] {
+/** Reading a raw log without starting a process, the bare scan of it, and the fold behind ndjson. */
+export function readingWorks(path: string): [Work, Work, Work] {
   return [
     {
       name: 'read and project',
@@ -84,6 +85,7 @@ export function readingWorks(path: string): [Work, Work] {
       },
     },
     { name: 'newline scan', run: () => scan(path) },
+    { name: 'ndjson and fold', run: () => foldWithNdjson(path) },
   ]
 }
 

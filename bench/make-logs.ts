@@ -9,7 +9,7 @@ export interface LogKind {
   readonly version: 0 | 3 | 4
   /** v0 only: chunk rows packed as the writer does by default, or one event a row. */
   readonly packed: boolean
-  /** Without compactions everything stays on the surface, large tool results included. Default: 4. */
+  /** Without compactions everything stays on the surface, large tool results included. Default: 4, or one every 25 MB. */
   readonly compactions?: number
 }
 
@@ -92,7 +92,7 @@ export function* rowsOf(
   written += headerLine.length
   yield headerLine
 
-  const { compactions = 4 } = kind
+  const { compactions = Math.max(4, Math.round(bytes / 25e6)) } = kind
   // Spread evenly, the last one so far from the end that what follows it fills a context window.
   const everyBytes = Math.max(bytes - SURFACE_BYTES, (bytes * 4) / 5) / compactions
   let compacted = 0

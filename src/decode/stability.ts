@@ -22,6 +22,11 @@ const SAMPLE_STEP_BYTES = 64 * 1024
  */
 const SETTLED_AFTER_MILLISECONDS = 50
 
+interface Sample {
+  readonly offset: number
+  readonly bytes: Uint8Array
+}
+
 /** Watches an open file from its first look on. */
 export class FileWatch {
   readonly size: number
@@ -29,7 +34,7 @@ export class FileWatch {
   readonly isSettled: boolean
   readonly #descriptor: number
   readonly #state: BigIntStats
-  readonly #samples: { readonly offset: number; readonly bytes: Uint8Array }[] = []
+  readonly #samples: Sample[] = []
   #readTo = 0
 
   constructor(descriptor: number, state: BigIntStats) {
@@ -42,9 +47,19 @@ export class FileWatch {
   /** Remembers bytes as they were read. */
   remember(piece: Uint8Array, offset: number): void {
     const head = Math.max(0, Math.min(piece.length, HEAD_BYTES - offset))
-    if (head > 0) this.#sample(piece, 0, head, offset)
-    for (let at = head; at < piece.length; at += SAMPLE_STEP_BYTES) this.#sample(piece, at, at + SAMPLE_BYTES, offset)
-    this.#sample(piece, Math.max(head, piece.length - SAMPLE_BYTES), piece.length, offset)
+    const count = Math.ceil((piece.length - head) / SAMPLE_STEP_BYTES) + 1
+    // One copy for all of them: the caller reuses the piece, and memory taken bit by bit takes longer than the rest of this.
+    const bytes = new Uint8Array(head + count * SAMPLE_BYTES)
+    let used = 0
+    const sample = (start: number, end: number) => {
+      const part = piece.subarray(start, Math.min(end, piece.length))
+      bytes.set(part, used)
+      this.#samples.push({ offset: offset + start, bytes: bytes.subarray(used, used + part.length) })
+      used += part.length
+    }
+    if (head > 0) sample(0, head)
+    for (let at = head; at < piece.length; at += SAMPLE_STEP_BYTES) sample(at, at + SAMPLE_BYTES)
+    sample(Math.max(head, piece.length - SAMPLE_BYTES), piece.length)
     this.#readTo = offset + piece.length
   }
 
@@ -64,12 +79,6 @@ export class FileWatch {
     const isSameFile = before.dev === now.dev && before.ino === now.ino
     if (!isSameFile || now.size < before.size || !earlier.#isIn(this.#descriptor)) return 'rewritten'
     return now.size > before.size ? 'grown' : 'touched'
-  }
-
-  #sample(piece: Uint8Array, start: number, end: number, offset: number): void {
-    // A copy, also of a Buffer, whose own slice is a view: the caller reuses the piece.
-    const bytes = Uint8Array.prototype.slice.call(piece, start, end)
-    if (bytes.length > 0) this.#samples.push({ offset: offset + start, bytes })
   }
 
   #isIn(descriptor: number): boolean {

@@ -11,7 +11,7 @@ import type { Issue, SessionHeader } from './types.ts'
  * First words of the file. Raise the number whenever an entry changes its shape, or reading the same log would give
  * another header, title, health or issue than before.
  */
-const FORMAT = 'dsh-ref title index 2'
+const FORMAT = 'dsh-ref title index 3'
 
 const FILE_NAME = 'titles'
 
@@ -405,7 +405,11 @@ function checksumOf(bytes: Uint8Array): number {
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >>> 2)
   let hash = 0x811c9dc5
   // Not for…of, which takes ten times as long here.
-  for (let at = 0; at < words.length; at++) hash = Math.imul(hash ^ (words[at] as number), 0x01000193)
+  for (let at = 0; at < words.length; at++) {
+    hash = Math.imul(hash ^ (words[at] as number), 0x01000193)
+    // Multiplying carries bits upwards only: without this two changes of highest bits undo each other.
+    hash ^= hash >>> 15
+  }
   for (let at = words.length * 4; at < bytes.length; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193)
   return hash >>> 0
 }

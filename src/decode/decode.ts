@@ -8,7 +8,6 @@ import { setTimeout } from 'node:timers/promises'
 import { cancelled, DshRefError, readFailed, throwIfCancelled, unreadable } from '../errors.ts'
 import type { Issue, ReadingMode, SessionHeader } from '../types.ts'
 import { type AcceptanceState, type LogVisitor, RowAcceptance } from './acceptance.ts'
-import { FrameRowStore } from './frame-row-store.ts'
 import { decodeHeader } from './header.ts'
 import { HEADER_PIECE_BYTES, READ_ONLY } from './header-peek.ts'
 import { IssueLog } from './issues.ts'
@@ -16,7 +15,7 @@ import { DEFAULT_LIMITS, type DecodeLimits, LARGEST_ROW_BYTES } from './limits.t
 import { LineSplitter } from './lines.ts'
 import { MessageBytes } from './message-bytes.ts'
 import { decodeUtf8 } from './records.ts'
-import { FileRowStore, MemoryRowStore, ROOMY_BYTES, type RowStore } from './row-store.ts'
+import { FileRowStore, MemoryRowStore, ROOMY_BYTES } from './row-store.ts'
 import { explained } from './shape-doubt.ts'
 import { isTextWanted, slimRow, type WantedTexts } from './slim-row.ts'
 import { type Change, FileWatch } from './stability.ts'
@@ -377,7 +376,6 @@ class LogDecoding<T> {
   #acceptance: RowAcceptance | undefined
   #reader: LogReader<T> | undefined
   #zstd: ZstdReader | undefined
-  #frameRows: FrameRowStore | undefined
   #bytesRead = 0
   #plaintextBytes = 0
   #frames = 0
@@ -460,7 +458,7 @@ class LogDecoding<T> {
     this.#zstd ??= await createReader({
       ...(this.#options.decoder && { decoder: this.#options.decoder }),
       maxWindowBytes: this.#limits.maxWindowBytes,
-      onBytes: (chunk, frame, _torn, whole) => this.#frameBytes(chunk, frame + (this.#resumed?.frames ?? 0), whole),
+      onBytes: (chunk, frame) => this.#frameBytes(chunk, frame + (this.#resumed?.frames ?? 0)),
       onFrameEnd: (frame, end) =>
         this.#frameEnd(frame + (this.#resumed?.frames ?? 0), end + (this.#resumed?.offset ?? 0)),
     })
@@ -547,11 +545,9 @@ class LogDecoding<T> {
     this.#lines.push(piece)
   }
 
-  #frameBytes(chunk: Uint8Array, frame: number, whole: boolean): void {
+  #frameBytes(chunk: Uint8Array, frame: number): void {
     throwIfCancelled(this.#options.signal)
     if (this.#acceptance) this.#acceptance.frame = frame
-    if (whole) this.#frameRows?.beginWhole(chunk, this.#plaintextBytes)
-    else this.#frameRows?.beginPart()
     this.#plaintext(chunk)
     const isCrowded = this.#acceptance && (this.#acceptance.line > 1 || this.#lines.pendingBytes > 0)
     if (frame === 1 && isCrowded) throw crowdedHeaderFrame()
@@ -559,7 +555,6 @@ class LogDecoding<T> {
 
   #frameEnd(frame: number, end: number): void {
     this.#frames = frame
-    this.#frameRows?.endFrame(end)
     const isInsideRow = this.#lines.pendingBytes > 0
     if (frame === 1 && (!this.#acceptance || isInsideRow)) throw crowdedHeaderFrame()
     if (this.#isHeaderOnly) throw HEADER_IS_KNOWN
@@ -653,19 +648,14 @@ class LogDecoding<T> {
     const quick = new MessageBytes(header.version)
     const slim = (row: Uint8Array) =>
       quick.slim(row, (type) => isTextWanted(type, texts)) ?? slimRow(row, header.version, texts)
-    const store = this.#rowStore(() => new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES))
+    // Rows of a raw file are read again by their place; all others have to be kept.
+    const isRawFile = this.#descriptor !== undefined && this.#encoding === 'raw'
+    const store = isRawFile
+      ? new FileRowStore(this.#descriptor as number, this.#name)
+      : new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES)
     this.#reader = this.#visit(header)
     this.#acceptance = new RowAcceptance(header, this.#reader, store, { everyRow, untilSeq, texts })
     return this.#acceptance
-  }
-
-  /** Rows of a file are read again by their place; those of a stream have to be kept. */
-  #rowStore(inMemory: () => RowStore): RowStore {
-    if (this.#descriptor === undefined) return inMemory()
-    if (this.#encoding === 'raw') return new FileRowStore(this.#descriptor, this.#name)
-    const decode = (frame: Uint8Array) => (this.#zstd as ZstdReader).decodeAgain(frame)
-    this.#frameRows = new FrameRowStore(this.#descriptor, this.#name, inMemory(), decode, this.#resumed?.offset)
-    return this.#frameRows
   }
 }
 

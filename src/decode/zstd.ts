@@ -34,10 +34,9 @@ export interface ZstdReaderOptions {
   /**
    * Takes decoded bytes in order; `chunk` is valid during the call only and must not be written to. `torn` is true when
    * the frame is known to be cut off. That is not known yet while a large frame arrives: its bytes belong to a complete
-   * frame only once `onFrameEnd` was called for it. `whole` is true when the chunk is all of a frame that `decodeAgain`
-   * takes; it then stays valid, too.
+   * frame only once `onFrameEnd` was called for it.
    */
-  onBytes(chunk: Uint8Array, frame: number, torn: boolean, whole: boolean): void
+  onBytes(chunk: Uint8Array, frame: number, torn: boolean): void
   /**
    * Says that a frame (1-based) was complete and verified, and all its bytes were delivered; `end` is the offset behind
    * it from the first byte pushed.
@@ -54,8 +53,6 @@ export interface ZstdReader {
   push(piece: Uint8Array): Promise<void> | undefined
   /** Ends the input and delivers what can be had of a torn last frame. `frames` counts complete frames. */
   end(): Promise<{ frames: number; torn: boolean }>
-  /** Decodes and verifies once more a frame that was delivered whole; throws when these are not its bytes. */
-  decodeAgain(frame: Uint8Array): Uint8Array
 }
 
 /** Starts reading a log. Nothing is loaded before the first bytes are pushed. */
@@ -160,17 +157,6 @@ class FrameReader implements ZstdReader {
       }
     }
     return { frames: this.#scanner.frames, torn }
-  }
-
-  decodeAgain(frame: Uint8Array): Uint8Array {
-    const scanner = new FrameScanner()
-    let contentLimit = 0
-    for (let at = 0; scanner.part !== 'end'; ) {
-      at = scanner.advance(frame, at)
-      if (scanner.part === 'block') contentLimit += largestContentOf(scanner)
-      else if (scanner.part === 'more') throw new Error('The frame is cut off')
-    }
-    return joined(this.#decoderInUse.decode(frame, scanner.header, contentLimit))
   }
 
   async #loadAndDecode(choice: DecoderChoice, piece: Uint8Array): Promise<void> {
@@ -311,7 +297,9 @@ class FrameReader implements ZstdReader {
       if (this.#defect) throw this.#defect.error
       this.#open = undefined
     } else {
-      this.#deliver(joined(this.#decoderInUse.decode(bytes, header, this.#contentLimit)), header.frame, false, true)
+      for (const chunk of this.#decoderInUse.decode(bytes, header, this.#contentLimit)) {
+        this.#deliver(chunk, header.frame, false)
+      }
       yield* this.#turn()
     }
     this.#options.onFrameEnd(header.frame, header.offset + this.#scanner.frameBytes)
@@ -346,10 +334,10 @@ class FrameReader implements ZstdReader {
     }
   }
 
-  #deliver(chunk: Uint8Array, frame: number, torn: boolean, whole = false): void {
+  #deliver(chunk: Uint8Array, frame: number, torn: boolean): void {
     if (chunk.length === 0) return
     try {
-      this.#options.onBytes(chunk, frame, torn, whole)
+      this.#options.onBytes(chunk, frame, torn)
     } catch (error) {
       this.#thrownByCallback = { error }
       throw error
@@ -365,12 +353,6 @@ class FrameReader implements ZstdReader {
 /** Upper bound of the content of the block that was scanned last. */
 function largestContentOf({ blockType, blockBytes, header }: FrameScanner): number {
   return blockType === BLOCK_TYPE.compressed ? header.blockMaxBytes : blockBytes
-}
-
-/** Chunks as one; hardly ever are there several. */
-function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const [only] = chunks
-  return only && chunks.length === 1 ? only : Buffer.concat(chunks)
 }
 
 /** Bytes kept from one piece to the next. */
@@ -700,10 +682,37 @@ function checkChecksum(header: FrameHeader, stored: Uint8Array, xxh64: bigint): 
 
 // --- wasm-zstd ---
 
-/** What is used of @foxglove/wasm-zstd. */
+/** What is used of the module inside @foxglove/wasm-zstd: its own wrapper copies each content into memory of its own. */
 interface WasmZstd {
-  readonly isLoaded: Promise<unknown>
-  decompress(frame: Uint8Array, contentLimit: number): Uint8Array
+  readonly ready: Promise<unknown>
+  /** Another buffer whenever the memory has grown. */
+  readonly HEAPU8: Uint8Array<ArrayBuffer>
+  _malloc(size: number): number
+  _free(pointer: number): void
+  /** Size of the content, or −1. */
+  _decompress(content: number, contentLimit: number, frame: number, frameSize: number): number
+}
+
+/** A piece of the memory of the module, made larger when that is needed. */
+class WasmBytes {
+  readonly #wasm: WasmZstd
+  #pointer = 0
+  #size = 0
+
+  constructor(wasm: WasmZstd) {
+    this.#wasm = wasm
+  }
+
+  /** Where at least `size` bytes are. What was there is lost. */
+  pointerTo(size: number): number {
+    if (size <= this.#size) return this.#pointer
+    if (this.#size > 0) this.#wasm._free(this.#pointer)
+    this.#size = 0
+    this.#pointer = this.#wasm._malloc(size)
+    if (this.#pointer === 0) throw new Error(`No memory for ${size} bytes in wasm-zstd`)
+    this.#size = size
+    return this.#pointer
+  }
 }
 
 /**
@@ -714,18 +723,24 @@ interface WasmZstd {
 class WasmDecoder implements FrameDecoder {
   readonly #wasm: WasmZstd
   readonly #plain: FrameDecoder
+  readonly #frame: WasmBytes
+  readonly #content: WasmBytes
 
   constructor(wasm: WasmZstd, plain: FrameDecoder) {
     this.#wasm = wasm
     this.#plain = plain
+    this.#frame = new WasmBytes(wasm)
+    this.#content = new WasmBytes(wasm)
   }
 
   decode(frame: Uint8Array, header: FrameHeader, contentLimit: number): readonly Uint8Array[] {
-    try {
-      return [this.#wasm.decompress(frame, Math.min(header.contentBytes ?? contentLimit, contentLimit))]
-    } catch {
-      return this.#plain.decode(frame, header, contentLimit)
-    }
+    const limit = Math.min(header.contentBytes ?? contentLimit, contentLimit)
+    const from = this.#frame.pointerTo(frame.length)
+    const to = this.#content.pointerTo(Math.max(limit, 1))
+    this.#wasm.HEAPU8.set(frame, from)
+    const size = this.#wasm._decompress(to, limit, from, frame.length)
+    if (size === -1) return this.#plain.decode(frame, header, contentLimit)
+    return [Buffer.from(this.#wasm.HEAPU8.buffer, to, size)]
   }
 
   open(header: FrameHeader, deliver: (chunk: Uint8Array) => void): OpenFrame {
@@ -773,13 +788,14 @@ async function loadJavascript(): Promise<FrameDecoder> {
 }
 
 /** Named in a variable, because it finds its .wasm file beside itself and so must stay outside of bundles. */
-const WASM_PACKAGE = '@foxglove/wasm-zstd'
+const WASM_MODULE = '@foxglove/wasm-zstd/dist/wasm-zstd.js'
 
 /** Leaves to `plain` what wasm-zstd cannot do. */
 async function withWasm(plain: FrameDecoder): Promise<FrameDecoder> {
   try {
-    const wasm = (await import(WASM_PACKAGE)) as WasmZstd
-    await wasm.isLoaded
+    const { default: load } = (await import(WASM_MODULE)) as { default: () => Promise<WasmZstd> }
+    const wasm = await load()
+    await wasm.ready
     return new WasmDecoder(wasm, plain)
   } catch {
     return plain // not installed, or a system without WebAssembly: it takes longer

@@ -16,7 +16,8 @@ export function displayWidth(text: string): number {
 /** Cuts a text to a number of columns, between two graphemes, and ends what was cut with an ellipsis. */
 export function cutToWidth(text: string, columns: number): string {
   if (isAscii(text) && text.length <= columns) return text
-  if (columns < 1) return ''
+  // No room for an ellipsis; some characters take no column.
+  if (columns < 1) return displayWidth(text) <= columns ? text : ''
   segmenter ??= new Intl.Segmenter('en')
   let width = 0
   // The longest start that leaves a column for the ellipsis; the whole text needs none.

@@ -101,6 +101,8 @@ describe('cutToWidth()', () => {
     ['e\u0301e\u0301', 1, '…'],
     ['abc', 0, ''],
     ['', 0, ''],
+    ['\u{e0000}', 0, '\u{e0000}'],
+    ['a', -1, ''],
   ])('cuts %j to %i columns as %j', (text, columns, expected) => {
     expect(cutToWidth(text, columns)).toBe(expected)
   })

@@ -31,6 +31,9 @@ const TRUE = bytesOf('true')
 const FALSE = bytesOf('false')
 const NULL = bytesOf('null')
 
+/** Digits of the largest number that is a safe integer whatever its digits are. */
+export const SAFE_DIGITS = 15
+
 /** The bytes of an ASCII text. */
 export function bytesOf(text: string): Uint8Array {
   return new TextEncoder().encode(text)
@@ -154,4 +157,12 @@ function skipDigits(bytes: Uint8Array, from: number, end: number): number {
   let at = from
   while (at < end && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
   return at === from ? -1 : at
+}
+
+/** Walks over a non-negative integer as `JSON.stringify` writes it, if it is safe whatever its digits are. */
+export function skipInteger(bytes: Uint8Array, from: number): number {
+  let at = from
+  while ((bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
+  const digits = at - from
+  return digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO) ? -1 : at
 }

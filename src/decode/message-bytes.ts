@@ -4,7 +4,7 @@
 // rows slim without parsing them, where slim-row.ts would otherwise.
 
 import type { SurfaceMessage, SurfaceType } from '../types.ts'
-import { bytesOf, hasBytes, skipString, skipValue } from './json-walk.ts'
+import { bytesOf, hasBytes, skipInteger, skipString, skipValue } from './json-walk.ts'
 import { isErrorFlagDue, surfaceMessage } from './message.ts'
 import { decodeUtf8 } from './records.ts'
 
@@ -12,15 +12,12 @@ const QUOTE = 0x22
 const COMMA = 0x2c
 const MINUS = 0x2d
 const ZERO = 0x30
-const NINE = 0x39
 const COLON = 0x3a
 const BRACKET_OPEN = 0x5b
 const BACKSLASH = 0x5c
 const BRACKET_CLOSE = 0x5d
 const BRACE_OPEN = 0x7b
 const BRACE_CLOSE = 0x7d
-/** Digits of the largest number that is a safe integer whatever its digits are. */
-const SAFE_DIGITS = 15
 
 const TIME = bytesOf(',"time":')
 const DATA = bytesOf(',"data":')
@@ -467,12 +464,4 @@ export class MessageBytes {
 function keyAt(bytes: Uint8Array, at: number, known: Keys): number {
   for (let key = 0; key < known.length; key++) if (hasBytes(bytes, at, known[key] as Uint8Array)) return key
   return -1
-}
-
-/** Walks over a canonical non-negative integer. */
-function skipInteger(bytes: Uint8Array, from: number): number {
-  let at = from
-  while ((bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
-  const digits = at - from
-  return digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO) ? -1 : at
 }

@@ -3,8 +3,9 @@
 //
 // What a row taken here still proves: it is complete (ends at a newline), it opens and closes as an object, its type is
 // known, its seq is contiguous, and its last member is no surface metadata it may not have. That the bytes in between are
-// JSON is proved by `check`, which parses every row.
+// JSON is proved by `check`, which walks or parses every row.
 
+import { bytesOf, hasBytes, SAFE_DIGITS, skipInteger } from './json-walk.ts'
 import { hasPackedRows, PACKED_PAYLOAD, type RowKind, vocabularyOf } from './vocabulary.ts'
 
 const QUOTE = 0x22
@@ -16,8 +17,6 @@ const BRACKET_OPEN = 0x5b
 const BRACKET_CLOSE = 0x5d
 const BRACE_OPEN = 0x7b
 const BRACE_CLOSE = 0x7d
-/** Digits of the largest number that is a safe integer whatever its digits are. */
-const SAFE_DIGITS = 15
 /** A replace surfaceOp is at most this long; a longer last member cannot be one. */
 const MAX_SURFACE_OP_BYTES = 96
 
@@ -148,7 +147,7 @@ export class RowHead {
     let at = from
     for (const key of PACKED_HEAD) {
       if (!hasBytes(bytes, at, key)) return false
-      at = skipDigits(bytes, at + key.length)
+      at = skipInteger(bytes, at + key.length)
       if (at === -1) return false
     }
     if (bytes[at] !== COMMA) return false
@@ -163,23 +162,12 @@ export class RowHead {
         deltas = 0
         if (bytes[at] === BRACKET_CLOSE) at++
         else {
-          let time = this.time
           do {
-            const isNegative = bytes[at] === MINUS
-            if (isNegative) at++
-            const first = at
-            let value = 0
-            for (let digit = bytes[at] as number; digit >= ZERO && digit <= ZERO + 9; digit = bytes[++at] as number) {
-              value = value * 10 + digit - ZERO
-            }
-            const digits = at - first
-            if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[first] === ZERO)) return false
-            time += isNegative ? -value : value
-            if (!Number.isSafeInteger(time)) return false
+            at = this.#addDelta(bytes, at)
+            if (at === -1) return false
             deltas++
           } while (bytes[at++] === COMMA)
           if (bytes[at - 1] !== BRACKET_CLOSE) return false
-          this.time = time
         }
       } else if (isToolCall && !hasId && hasBytes(bytes, at, ID)) {
         hasId = true
@@ -208,6 +196,13 @@ export class RowHead {
       return false
     this.members = members
     return true
+  }
+
+  #addDelta(bytes: Uint8Array, from: number): number {
+    const before = this.time
+    const at = this.#readTime(bytes, from)
+    this.time += before
+    return Number.isSafeInteger(this.time) ? at : -1
   }
 }
 
@@ -243,17 +238,8 @@ const ID = bytesOf('"id":"')
 const NAME = bytesOf('"name":"')
 const LETTER_A = 0x61
 
-function bytesOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
-}
-
 function isOfSeqs(byte: number): boolean {
   return (byte >= ZERO && byte <= ZERO + 9) || byte === COMMA || byte === BRACKET_OPEN || byte === BRACKET_CLOSE
-}
-
-function hasBytes(bytes: Uint8Array, at: number, wanted: Uint8Array): boolean {
-  for (let index = 0; index < wanted.length; index++) if (bytes[at + index] !== wanted[index]) return false
-  return true
 }
 
 /** Hash of the characters up to the closing quote. */
@@ -275,13 +261,6 @@ function endsWithMember(bytes: Uint8Array, dataStart: number, end: number, key: 
   let at = end - 2
   while (at > limit && bytes[at] !== BRACE_OPEN) at--
   return bytes[at] === BRACE_OPEN && at > dataStart && hasBytes(bytes, at - key.length, key)
-}
-
-function skipDigits(bytes: Uint8Array, from: number): number {
-  let at = from
-  while ((bytes[at] as number) >= ZERO && (bytes[at] as number) <= ZERO + 9) at++
-  const digits = at - from
-  return digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO) ? -1 : at
 }
 
 /** Skips a string without escapes or control characters; −1 when it has any. */

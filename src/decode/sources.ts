@@ -1,5 +1,6 @@
 // The cited seqs of a row, read from their bytes (FORMAT.md section 3.4). What they may be is judged by the fold.
 
+import { SAFE_DIGITS } from './json-walk.ts'
 import { decodeUtf8 } from './records.ts'
 
 const COMMA = 0x2c
@@ -7,8 +8,6 @@ const ZERO = 0x30
 const NINE = 0x39
 const BRACKET_OPEN = 0x5b
 const BRACKET_CLOSE = 0x5d
-/** Digits of the largest number that is a safe integer whatever its digits are. */
-const SAFE_DIGITS = 15
 
 /** The list in the bytes `start` to `end`; `undefined` when they hold no JSON list. */
 export function parseSources(bytes: Uint8Array, start: number, end: number): unknown[] | undefined {

@@ -15,7 +15,7 @@ import { DEFAULT_LIMITS, type DecodeLimits, LARGEST_ROW_BYTES } from './limits.t
 import { LineSplitter } from './lines.ts'
 import { MessageBytes } from './message-bytes.ts'
 import { decodeUtf8 } from './records.ts'
-import { FileRowStore, MemoryRowStore, ROOMY_BYTES } from './row-store.ts'
+import { FileRowStore, MemoryRowStore, ROOMY_BYTES, type RowStore } from './row-store.ts'
 import { explained } from './shape-doubt.ts'
 import { isTextWanted, slimRow, type WantedTexts } from './slim-row.ts'
 import { type Change, FileWatch } from './stability.ts'
@@ -62,7 +62,7 @@ export interface DecodeOptions {
   readonly texts?: WantedTexts
   /** Memory, in bytes, for the surface rows of a log that cannot be read again by place, above which they are made slim. */
   readonly roomyBytes?: number
-  /** zstd decoder; the default is the platform's own where it has one. */
+  /** zstd decoder; the default is the best there is for each frame (zstd.ts). */
   readonly decoder?: ZstdDecoder
   /**
    * Go on where an earlier read of the same file ended; the visitor sees only what was added since. Refuses with
@@ -268,7 +268,8 @@ async function readFileOnce<T>(
     if (sessionId !== undefined && header.id !== sessionId) throw changed(path)
     return visit(header)
   }
-  const decoding = new LogDecoding(path, encoding, mode, visitSame, options, file.handle.fd)
+  const store = encoding === 'raw' ? new FileRowStore(file.handle.fd, path) : undefined
+  const decoding = new LogDecoding(path, encoding, mode, visitSame, options, store)
   let position = resumed?.offset ?? 0
   // Two buffers: the next piece is read while this one is decoded. No larger than the log, for there are many small ones.
   const bufferBytes = Math.min(READ_BYTES, size - position)
@@ -369,7 +370,7 @@ class LogDecoding<T> {
   readonly #visit: (header: SessionHeader) => LogReader<T>
   readonly #options: DecodeOptions
   readonly #limits: DecodeLimits
-  readonly #descriptor: number | undefined
+  readonly #store: RowStore | undefined
   readonly #issues: IssueLog
   readonly #lines: LineSplitter
   readonly #resumed: ResumePoint | undefined
@@ -393,7 +394,7 @@ class LogDecoding<T> {
     mode: ReadingMode,
     visit: (header: SessionHeader) => LogReader<T>,
     options: DecodeOptions,
-    descriptor?: number,
+    store?: RowStore,
   ) {
     this.#name = name
     this.#encoding = encoding
@@ -402,7 +403,7 @@ class LogDecoding<T> {
     this.#options = options
     const limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#limits = { ...limits, maxRowBytes: Math.min(limits.maxRowBytes, LARGEST_ROW_BYTES) }
-    this.#descriptor = descriptor
+    this.#store = store
     this.#lines = new LineSplitter(
       {
         block: (bytes, start, end) => this.#block(bytes, start, end),
@@ -648,11 +649,7 @@ class LogDecoding<T> {
     const quick = new MessageBytes(header.version)
     const slim = (row: Uint8Array) =>
       quick.slim(row, (type) => isTextWanted(type, texts)) ?? slimRow(row, header.version, texts)
-    // Rows of a raw file are read again by their place; all others have to be kept.
-    const isRawFile = this.#descriptor !== undefined && this.#encoding === 'raw'
-    const store = isRawFile
-      ? new FileRowStore(this.#descriptor as number, this.#name)
-      : new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES)
+    const store = this.#store ?? new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES)
     this.#reader = this.#visit(header)
     this.#acceptance = new RowAcceptance(header, this.#reader, store, { everyRow, untilSeq, texts })
     return this.#acceptance

@@ -163,7 +163,7 @@ export class MemoryRowStore implements RowStore {
   #slimFresh(): void {
     const row = this.#fresh
     this.#fresh = undefined
-    if (!row || row.isSlim) return
+    if (!row) return
     const { slab, start, end } = row
     row.isSlim = true
     const slim = this.#slim(slab.bytes.subarray(start, end))

@@ -19,7 +19,7 @@ import {
 
 /**
  * The decoders there are: the platform's own (Node 22.15 and later), one in JavaScript, and one in WebAssembly, which leaves
- * frames too large to be decoded in one call to the one in JavaScript.
+ * frames too large to be decoded in one call to one of the others.
  */
 export type ZstdDecoder = 'native' | 'javascript' | 'wasm'
 
@@ -208,7 +208,8 @@ class FrameReader implements ZstdReader {
           break
         case 'block':
           boundary = at
-          this.#contentLimit += largestContentOf(scanner)
+          this.#contentLimit +=
+            scanner.blockType === BLOCK_TYPE.compressed ? scanner.header.blockMaxBytes : scanner.blockBytes
           if (this.#open) {
             const content = this.#contentLimit - this.#writtenLimit
             if (this.#carry.length + at - start < RUN_BYTES && content < RUN_CONTENT_BYTES) break
@@ -348,11 +349,6 @@ class FrameReader implements ZstdReader {
     if (!this.#decoder) throw new Error('Bytes were scanned before a decoder was loaded')
     return this.#decoder
   }
-}
-
-/** Upper bound of the content of the block that was scanned last. */
-function largestContentOf({ blockType, blockBytes, header }: FrameScanner): number {
-  return blockType === BLOCK_TYPE.compressed ? header.blockMaxBytes : blockBytes
 }
 
 /** Bytes kept from one piece to the next. */

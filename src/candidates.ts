@@ -278,7 +278,9 @@ class Listing {
     const logKey = logKeyOf(stat)
     if (isListed && known.logKey === logKey) return this.#session(directory, path, Number(stat.size), known)
     const place = { directoryKey: isSettled(directoryStat) ? directoryKey : '', name: basename(path), logKey }
-    const found: Found = { directory, path, stat, place, directoryIssues: generation?.issues, known }
+    // Of a directory that was not listed again the same holds as when it was.
+    const directoryIssues = generation?.issues ?? known?.details.placeIssues.filter((issue) => !isAboutLog(issue)) ?? []
+    const found: Found = { directory, path, stat, place, directoryIssues, known }
     if (known?.name === place.name && known.logKey === logKey) return this.#kept(found, this.#placed(found, known))
     if (!peek) return this.#readHeader(path, stat).then((opened) => this.#kept(found, this.#entry(found, opened)))
     this.#work.filesOpened++
@@ -303,8 +305,7 @@ class Listing {
   /** The entry of a log that has not changed, though its directory was listed again and has these issues. */
   #placed({ place, directoryIssues }: Found, known: IndexEntry): IndexEntry {
     const knownIssues = known.details.placeIssues
-    const ofLog = knownIssues.filter(isAboutLog)
-    const placeIssues = [...(directoryIssues ?? knownIssues.filter((issue) => !isAboutLog(issue))), ...ofLog]
+    const placeIssues = [...directoryIssues, ...knownIssues.filter(isAboutLog)]
     // A directory that has not settled would be listed next time all the same: nothing worth writing was learned.
     if (place.directoryKey === '' && placeIssues.length === knownIssues.length) return known
     const { brief, refusal, reading, details } = known
@@ -314,7 +315,6 @@ class Listing {
   /** Makes the entry of a log that is new or has changed. */
   #entry({ path, place, directoryIssues, known }: Found, { header, refusal, headerIssues }: Opened): IndexEntry {
     const mismatch = header && pathIssue({ path, header })
-    const ofDirectory = directoryIssues ?? (known?.details.placeIssues ?? []).filter((issue) => !isAboutLog(issue))
     const isGrown =
       known?.name === place.name &&
       hasGrown(known.logKey, place.logKey) &&
@@ -327,7 +327,7 @@ class Listing {
       reading: undefined,
       details: {
         ...(header && { header }),
-        placeIssues: mismatch ? [...ofDirectory, mismatch] : ofDirectory,
+        placeIssues: mismatch ? [...directoryIssues, mismatch] : directoryIssues,
         headerIssues,
         ...(resume && { resume }),
       },
@@ -512,8 +512,7 @@ interface Found {
   readonly path: string
   readonly stat: BigIntStats
   readonly place: Place
-  /** Absent when the directory was not listed again. */
-  readonly directoryIssues: readonly Issue[] | undefined
+  readonly directoryIssues: readonly Issue[]
   readonly known: IndexEntry | undefined
 }
 

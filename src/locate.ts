@@ -221,8 +221,6 @@ export function* sessionDirectories(roots: readonly string[], issues: Issue[]): 
 /** The generation a session directory holds now: the numerically highest, never an older one (FORMAT.md section 1.3). */
 export function generationIn(directory: string): Generation | undefined {
   const logs = logsIn(directory)
-  const [only] = logs
-  if (only && logs.length === 1) return { ...only, issues: [] }
   const newest = Math.max(...logs.map((log) => log.version))
   const [generation, rival] = logs.filter((log) => log.version === newest)
   if (!generation) return undefined

@@ -8,8 +8,6 @@ import { basename, join } from 'node:path'
 import { build, transform } from 'esbuild'
 
 const OUT = 'dist/bundle'
-/** Parts that are loaded when they are needed are required, too: import() would start the loader of modules. */
-const required = { supported: { 'dynamic-import': false } }
 const common = { target: 'node20', platform: 'node', logLevel: 'warning', legalComments: 'none' }
 
 rmSync('dist', { recursive: true, force: true })
@@ -31,7 +29,8 @@ for (const { path, text } of outputFiles) {
   const { code, map } = await transform(text, {
     ...common,
     format: 'cjs',
-    ...required,
+    // Parts that are loaded when they are needed are required, too: import() would start the loader of modules.
+    supported: { 'dynamic-import': false },
     sourcefile: name,
     sourcemap: 'external',
   })

@@ -1,6 +1,5 @@
 // Works that are timed inside the benchmark's own process: what they are compared with takes no file.
 
-import { closeSync, openSync, readSync } from 'node:fs'
 import { isViolation, SurfaceFold } from '../src/fold.ts'
 import { project } from '../src/project.ts'
 import { retain } from '../src/retain.ts'
@@ -9,6 +8,7 @@ import type { ProjectedMessage, SurfaceEvent } from '../src/types.ts'
 import { mulberry32, prose } from './make-logs.ts'
 import type { Work } from './measure.ts'
 import { foldWithNdjson } from './ndjson.ts'
+import { countRows } from './newlines.ts'
 
 /** Retention of 20,000 messages, about 8 MB, and `JSON.stringify` of them. */
 export function retentionWorks(): [Work, Work] {
@@ -84,19 +84,7 @@ export function readingWorks(path: string): [Work, Work, Work] {
         project((await readSurface({ kind: 'file', path, encoding: 'raw' }, { texts: 'conversation' })).messages)
       },
     },
-    { name: 'newline scan', run: () => scan(path) },
+    { name: 'newline scan', run: () => countRows(path) },
     { name: 'ndjson and fold', run: () => foldWithNdjson(path) },
   ]
-}
-
-function scan(path: string): number {
-  const file = openSync(path, 'r')
-  const buffer = Buffer.allocUnsafeSlow(1024 * 1024)
-  let rows = 0
-  for (let size = readSync(file, buffer); size > 0; size = readSync(file, buffer)) {
-    const piece = buffer.subarray(0, size)
-    for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) rows++
-  }
-  closeSync(file)
-  return rows
 }

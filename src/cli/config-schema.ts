@@ -5,6 +5,7 @@ import { dirname } from 'node:path'
 import * as z from 'zod'
 import { invalidConfig } from '../errors.ts'
 import { MAX_REFERENCES } from '../pipeline.ts'
+import { wholeNumber } from './options.ts'
 import { absolutePath } from './roots.ts'
 
 /** What the file may set; paths are absolute by now. */
@@ -23,8 +24,7 @@ export interface Config {
 
 const path = () => z.string('a path').min(1, 'a path that is not empty')
 const count = (min: number, max = Number.MAX_SAFE_INTEGER) => {
-  const allowed =
-    max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`
+  const allowed = wholeNumber(min, max)
   return z.int(allowed).min(min, allowed).max(max, allowed)
 }
 

@@ -13,12 +13,16 @@ export interface OptionType<Value> {
   read(text: string): Value | undefined
 }
 
+/** What a whole number may be, in words. */
+export function wholeNumber(min: number, max: number): string {
+  return max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`
+}
+
 /** A whole number in decimal digits. */
 export function integer(range: { readonly min: number; readonly max?: number }): OptionType<number> {
   const { min, max = Number.MAX_SAFE_INTEGER } = range
   return {
-    allowed:
-      max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`,
+    allowed: wholeNumber(min, max),
     read: (text) => {
       const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN
       return value >= min && value <= max ? value : undefined

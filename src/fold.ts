@@ -310,6 +310,11 @@ export class SurfaceFold {
     const only: unknown = stored[0]
     // Half of all events: one earlier seq, which is all right whatever else is true.
     if (stored.length === 1 && this.#isSeq(only) && only < seq) return { ranges: [only + 0, only + 0], count: 1 }
+    if (stored.length === 1 && Array.isArray(only) && only.length === 2) {
+      const [start, end]: unknown[] = only
+      const isRange = this.#isSeq(start) && this.#isSeq(end) && start <= end && end < seq
+      if (isRange) return { ranges: [start + 0, end + 0], count: end - start + 1 }
+    }
     const ranges: number[] = []
     let count = 0
     let hasPair = false

@@ -101,7 +101,7 @@ export interface SurfaceEvent {
   readonly type: SurfaceType
   /** As stored; `undefined` when absent. The fold judges its shape. */
   readonly surfaceOp: unknown
-  /** As stored; `undefined` when absent. The fold judges its shape. */
+  /** As stored; `undefined` when absent, and once the event was visited. The fold judges its shape. */
   readonly sourceEventSeqs: unknown
   /** Reads and checks the message; throws a refusal when its shape is wrong. */
   message(): SurfaceMessage

@@ -291,6 +291,8 @@ export class RowAcceptance {
     } catch (error) {
       throw event.placed(error)
     }
+    // Long lists some of them, and nobody looks at them again.
+    event.sourceEventSeqs = undefined
   }
 
   #checkEnvelope(record: EventRecord): void {
@@ -407,7 +409,7 @@ class StoredEvent implements SurfaceEvent {
   readonly time: number
   readonly type: SurfaceType
   readonly surfaceOp: unknown
-  readonly sourceEventSeqs: unknown
+  sourceEventSeqs: unknown
   /** The row as parsed, while it is at hand. */
   parsed: { readonly type: string; readonly data: unknown } | undefined
   /** Where the row stands. */

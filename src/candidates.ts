@@ -29,8 +29,10 @@ import {
   indexEntry,
   isSettled,
   type LogBrief,
+  type LogDetails,
   type LogReading,
   logKeyOf,
+  NO_DETAILS,
   type TitleIndex,
 } from './title-index.ts'
 import type { Issue, SessionHeader } from './types.ts'
@@ -168,10 +170,11 @@ export async function listCandidates(options: ListOptions): Promise<CandidateLis
   }
 }
 
-/** A session as found, and how much is known of it by now. */
-interface Session {
+const NO_ISSUES: readonly Issue[] = []
+
+/** A session as found, and how much is known of it by now. There may be thousands of them, so it keeps no more than it must. */
+class Session {
   readonly directory: string
-  readonly path: string
   readonly sizeBytes: number
   readonly id: string
   /** Absent when the header cannot be read. */
@@ -180,7 +183,19 @@ interface Session {
   /** Why the log could not be read this time; the index keeps no such thing. */
   failure: Issue | undefined
   /** The other files that claim its id. */
-  duplicates: readonly Issue[]
+  duplicates: readonly Issue[] = NO_ISSUES
+
+  constructor(directory: string, sizeBytes: number, entry: IndexEntry) {
+    this.directory = directory
+    this.sizeBytes = sizeBytes
+    this.entry = entry
+    this.brief = entry.brief
+    this.id = this.brief?.id ?? idOfSegment(basename(directory))
+  }
+
+  get path(): string {
+    return this.directory + sep + this.entry.name
+  }
 }
 
 class Listing {
@@ -271,65 +286,63 @@ class Listing {
     const isListed = known !== undefined && known.directoryKey === directoryKey
     const generation = isListed ? undefined : generationIn(directory)
     if (!isListed && !generation) return undefined
-    const path = generation?.path ?? directory + sep + known?.name
+    const name = generation?.name ?? (known as IndexEntry).name
+    const path = generation?.path ?? directory + sep + name
     const peek = generation && peekGeneration(generation, this.#options)
     const stat = peek?.state ?? logState(path, this.#issues)
     if (!stat) return undefined
     const logKey = logKeyOf(stat)
-    if (isListed && known.logKey === logKey) return this.#session(directory, path, Number(stat.size), known)
-    const place = { directoryKey: isSettled(directoryStat) ? directoryKey : '', name: basename(path), logKey }
+    if (isListed && known.logKey === logKey) return this.#session(directory, Number(stat.size), known)
+    const place = { directoryKey: isSettled(directoryStat) ? directoryKey : '', name, logKey }
     // Of a directory that was not listed again the same holds as when it was.
-    const directoryIssues = generation?.issues ?? known?.details.placeIssues.filter((issue) => !isAboutLog(issue)) ?? []
+    const directoryIssues =
+      generation?.issues ?? known?.details?.placeIssues.filter((issue) => !isAboutLog(issue)) ?? []
     const found: Found = { directory, path, stat, place, directoryIssues, known }
     if (known?.name === place.name && known.logKey === logKey) return this.#kept(found, this.#placed(found, known))
     if (!peek) return this.#readHeader(path, stat).then((opened) => this.#kept(found, this.#entry(found, opened)))
     this.#work.filesOpened++
     this.#work.bytesRead += peek.bytesRead
-    const { header, issues } = peek
-    return this.#kept(found, this.#entry(found, { header, refusal: undefined, headerIssues: issues }))
+    const { header, issues: headerIssues } = peek
+    return this.#kept(found, this.#entry(found, { header, refusal: undefined, headerIssues }))
   }
 
   /** Remembers the entry of a log and makes its session. */
-  #kept({ directory, path, stat, known }: Found, entry: IndexEntry): Session {
+  #kept({ directory, stat, known }: Found, entry: IndexEntry): Session {
     if (entry !== known && entry.refusal !== 'unreadable') this.#index?.set(directory, entry)
-    return this.#session(directory, path, Number(stat.size), entry)
+    return this.#session(directory, Number(stat.size), entry)
   }
 
-  #session(directory: string, path: string, sizeBytes: number, entry: IndexEntry): Session {
-    const { brief } = entry
-    if (!brief) this.#issues.push(...entry.details.headerIssues)
-    const id = brief?.id ?? idOfSegment(basename(directory))
-    return { directory, path, sizeBytes, id, brief, entry, failure: undefined, duplicates: [] }
+  #session(directory: string, sizeBytes: number, entry: IndexEntry): Session {
+    if (!entry.brief) this.#issues.push(...detailsOf(entry).headerIssues)
+    return new Session(directory, sizeBytes, entry)
   }
 
   /** The entry of a log that has not changed, though its directory was listed again and has these issues. */
   #placed({ place, directoryIssues }: Found, known: IndexEntry): IndexEntry {
-    const knownIssues = known.details.placeIssues
+    const details = detailsOf(known)
+    const knownIssues = details.placeIssues
     const placeIssues = [...directoryIssues, ...knownIssues.filter(isAboutLog)]
     // A directory that has not settled would be listed next time all the same: nothing worth writing was learned.
     if (place.directoryKey === '' && placeIssues.length === knownIssues.length) return known
-    const { brief, refusal, reading, details } = known
+    const { brief, refusal, reading } = known
     return indexEntry({ ...place, brief, refusal, reading, details: { ...details, placeIssues } })
   }
 
   /** Makes the entry of a log that is new or has changed. */
   #entry({ path, place, directoryIssues, known }: Found, { header, refusal, headerIssues }: Opened): IndexEntry {
     const mismatch = header && pathIssue({ path, header })
-    const isGrown =
-      known?.name === place.name &&
-      hasGrown(known.logKey, place.logKey) &&
-      JSON.stringify(known.details.header) === JSON.stringify(header)
-    const resume = isGrown ? known.details.resume : undefined
+    const isGrown = known?.name === place.name && hasGrown(known.logKey, place.logKey)
+    const resume = isGrown ? known.details?.resume : undefined
+    const isResumable = resume && JSON.stringify(resume.header) === JSON.stringify(header)
     return indexEntry({
       ...place,
       brief: header && briefOf(header, mismatch !== undefined),
       refusal,
       reading: undefined,
       details: {
-        ...(header && { header }),
         placeIssues: mismatch ? [...directoryIssues, mismatch] : directoryIssues,
         headerIssues,
-        ...(resume && { resume }),
+        ...(isResumable && { resume }),
       },
     })
   }
@@ -444,20 +457,23 @@ class Listing {
   /** Reads a log whole, or what was added to it. */
   async #read(session: Session): Promise<void> {
     const { directory, path, entry } = session
-    const { header, resume, placeIssues, headerIssues } = entry.details
-    const details = { ...(header && { header }), placeIssues, headerIssues }
+    const { resume, placeIssues, headerIssues } = detailsOf(entry)
+    const details = { placeIssues, headerIssues }
+    // A small log is read without waiting, and there may be thousands of them.
+    await this.#pause()
+    throwIfCancelled(this.#options.signal)
     this.#work.filesOpened++
     try {
       // Loaded when the first log is read: of a list that knows them all none is.
       const { readTitle } = await import('./surface.ts')
       const source = { kind: 'file', path, encoding: logNameOf(path).encoding } as const
-      const read = await readTitle(source, this.#options, header && resume && { header, resume })
+      const read = await readTitle(source, this.#options, resume && { header: resume.header, resume })
       this.#work.bytesRead += read.work.bytesRead
-      const { issues: readingIssues, resume: point } = read
+      const { header, issues: readingIssues, resume: reached } = read
       session.entry = indexEntry({
         ...placeOf(entry),
         reading: readingOf(read),
-        details: { ...details, readingIssues, ...(point && { resume: point }) },
+        details: { ...details, readingIssues, ...(reached && { resume: { ...reached, header } }) },
       })
     } catch (error) {
       const issue = issueOf(error, path)
@@ -477,7 +493,6 @@ class Listing {
 
   #candidate(session: Session, archived: ArchivedByRoot): Candidate {
     const { id, path, sizeBytes, brief, entry } = session
-    const { header } = entry.details
     const { title, updatedAt } = entry.reading ?? {}
     const label = labelOf(title, id)
     const targetCwd = this.#options.target?.cwd
@@ -492,8 +507,8 @@ class Listing {
       path,
       ...(title !== undefined && { title }),
       formatVersion: formatVersionOf(session),
-      ...(header?.origin !== undefined && { origin: header.origin }),
-      ...(header?.parentSession !== undefined && { parentSession: header.parentSession }),
+      ...(brief?.origin !== undefined && { origin: brief.origin }),
+      ...(brief?.parentSession !== undefined && { parentSession: brief.parentSession }),
       ...(updatedAt !== undefined && { updatedAt }),
       sizeBytes,
       health: healthOf(session),
@@ -563,8 +578,14 @@ function placeOf({ directoryKey, name, logKey, brief, refusal }: IndexEntry) {
   return { directoryKey, name, logKey, brief, refusal }
 }
 
-function briefOf({ id, createdAt, cwd, origin, delegationDepth = 0 }: SessionHeader, isMisplaced: boolean): LogBrief {
-  return { id, createdAt, cwd, isSubagent: origin === 'subagent' || delegationDepth > 0, isMisplaced }
+function briefOf(header: SessionHeader, isMisplaced: boolean): LogBrief {
+  const { id, createdAt, cwd, origin, parentSession, delegationDepth = 0 } = header
+  const isSubagent = origin === 'subagent' || delegationDepth > 0
+  return { id, createdAt, cwd, origin, parentSession, isSubagent, isMisplaced }
+}
+
+function detailsOf({ details }: IndexEntry): LogDetails {
+  return details ?? NO_DETAILS
 }
 
 function formatVersionOf({ path }: Session): number {
@@ -587,7 +608,7 @@ function healthOf({ entry: { reading, refusal }, failure }: Session): Health {
 /** Issues of one log. */
 function ownIssues({ entry, failure }: Session): Issue[] {
   if (!entry.hasIssues && !failure) return []
-  const { placeIssues, headerIssues, readingIssues } = entry.details
+  const { placeIssues, headerIssues, readingIssues } = detailsOf(entry)
   return [...placeIssues, ...(failure ? [failure] : (readingIssues ?? headerIssues))]
 }
 

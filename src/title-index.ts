@@ -11,7 +11,7 @@ import type { Issue, SessionHeader } from './types.ts'
  * First words of the file. Raise the number whenever an entry changes its shape, or reading the same log would give
  * another header, title, health or issue than before.
  */
-const FORMAT = 'dsh-ref title index 3'
+const FORMAT = 'dsh-ref title index 4'
 
 const FILE_NAME = 'titles'
 
@@ -32,11 +32,13 @@ const SETTLED_MILLISECONDS = 3000
 
 const DAY_MILLISECONDS = 86_400_000
 
-/** What filters and order ask of a header. */
+/** What a list asks of a header. */
 export interface LogBrief {
   readonly id: string
   readonly createdAt: number
   readonly cwd: string | undefined
+  readonly origin: string | undefined
+  readonly parentSession: string | undefined
   readonly isSubagent: boolean
   /** Whether the log lies elsewhere than its header leads. */
   readonly isMisplaced: boolean
@@ -52,15 +54,14 @@ export interface LogReading {
 
 /** What is asked of few logs only, and so is read out of the file one by one. */
 export interface LogDetails {
-  readonly header?: SessionHeader
   /** Issues of its place. */
   readonly placeIssues: readonly Issue[]
   /** Issues of its header; with a refusal the one that says why. */
   readonly headerIssues: readonly Issue[]
   /** Issues of the whole log, those of the header included. */
   readonly readingIssues?: readonly Issue[]
-  /** Where to go on when the log has grown. The reading may be gone by then. */
-  readonly resume?: TitleResume
+  /** Where to go on when the log has grown, and the header it has then. The reading may be gone by then. */
+  readonly resume?: TitleResume & { readonly header: SessionHeader }
 }
 
 /** What is known about the log of one session directory. */
@@ -78,25 +79,31 @@ export interface IndexEntry {
   readonly reading: LogReading | undefined
   /** Whether there are any issues in the details. */
   readonly hasIssues: boolean
-  readonly details: LogDetails
+  /** Absent when there is nothing in them, which of a log nobody has read is the rule. */
+  readonly details: LogDetails | undefined
 }
 
 /** Makes an entry. */
 export function indexEntry(known: Omit<IndexEntry, 'hasIssues'>): IndexEntry {
-  const { directoryKey, name, logKey, brief, refusal, reading, details } = known
-  const { placeIssues, headerIssues, readingIssues = headerIssues } = details
+  const { directoryKey, name, logKey, brief, refusal, reading } = known
+  const { placeIssues, headerIssues, readingIssues = headerIssues, resume } = known.details ?? NO_DETAILS
   const hasIssues = placeIssues.length > 0 || readingIssues.length > 0
+  const details = hasIssues || headerIssues.length > 0 || resume ? known.details : undefined
   return { directoryKey, name, logKey, brief, refusal, reading, hasIssues, details }
 }
 
+/** What absent details stand for. */
+export const NO_DETAILS: LogDetails = { placeIssues: [], headerIssues: [] }
+
 /** The state of a log: device, inode, size and time of change in nanoseconds. */
 export function logKeyOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
-  return `${dev}:${ino}:${size}:${mtimeNs}`
+  // Joined, not a template, which would keep its parts beside it as long as it lives.
+  return [dev, ino, size, mtimeNs].join(':')
 }
 
 /** The state of a directory: what is in it has not changed while this has not. */
 export function directoryKeyOf({ ino, mtimeNs }: BigIntStats): string {
-  return `${ino}:${mtimeNs}`
+  return [ino, mtimeNs].join(':')
 }
 
 /** Whether a directory of that time, listed now, can be trusted to show every later change by another time. */
@@ -194,12 +201,15 @@ export class TitleIndex {
   }
 
   async #write(): Promise<void> {
-    const lastSeen = [...this.#entries].sort(([, one], [, other]) => other.seen - one.seen).slice(0, MAX_ENTRIES)
+    const isAll = this.#entries.size <= MAX_ENTRIES
+    const lastSeen = isAll
+      ? this.#entries
+      : [...this.#entries].sort(([, one], [, other]) => other.seen - one.seen).slice(0, MAX_ENTRIES)
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
     if (!isOurs(statSync(this.#directory))) return
-    // Loaded late: it brings node:crypto, which a list that has nothing to write never needs.
     const { writeFileAtomic } = await import('./atomic-file.ts')
-    await writeFileAtomic(join(this.#directory, FILE_NAME), encodeEntries(lastSeen))
+    // Its checksums tell a file that the disk never got whole.
+    await writeFileAtomic(join(this.#directory, FILE_NAME), encodeEntries(lastSeen), { isSynced: false })
   }
 }
 
@@ -235,19 +245,26 @@ function isOurs({ uid, mode }: { uid: number; mode: number }): boolean {
 const HEAD_BYTES = 64
 
 /** Values of an entry in the flat list. */
-const FIELDS = 16
+const FIELDS = 18
 
 /** Stands for the value of the entry before, and as an id for the name of its directory. */
 const SAME = 0
 
+const COMMA = 0x2c
+const BRACKET_CLOSE = 0x5d
+
 type Value = string | number | null
+
+/** Text that JSON writes as it is. */
+const PLAIN = /^[ !#-[\]-~]*$/
 
 const IS_SUBAGENT = 1
 const IS_MISPLACED = 2
 const HAS_ISSUES = 4
 
-function encodeEntries(entries: readonly (readonly [string, Kept])[]): Buffer {
-  const values: Value[] = []
+function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffer {
+  // Flat text, entry by entry: eighty thousand values for five thousand entries, or one text that grows, take twice as long.
+  const lines: string[] = []
   const details: string[] = []
   let last: { project?: string; name?: string; cwd?: string | undefined } = {}
   for (const [directory, { entry, seen }] of entries) {
@@ -258,51 +275,75 @@ function encodeEntries(entries: readonly (readonly [string, Kept])[]): Buffer {
     const segment = directory.slice(project.length)
     const cwd = brief?.cwd
     const title = reading?.title
-    const texts = detail.length + directory.length + name.length + logKey.length
-    if (texts + (brief?.id.length ?? 0) + (cwd?.length ?? 0) + (title?.length ?? 0) > MAX_ENTRY_LENGTH) continue
-    const flags = (brief?.isSubagent ? IS_SUBAGENT : 0) | (brief?.isMisplaced ? IS_MISPLACED : 0)
-    // One call: a list for each entry would be as much work as the rest.
-    values.push(
-      project === last.project ? SAME : project,
-      segment,
+    const texts = detail.length + directory.length + name.length + logKey.length + (title?.length ?? 0)
+    if (texts + (brief ? lengthOf([brief.id, cwd, brief.origin, brief.parentSession]) : 0) > MAX_ENTRY_LENGTH) continue
+    const flags =
+      (brief?.isSubagent ? IS_SUBAGENT : 0) |
+      (brief?.isMisplaced ? IS_MISPLACED : 0) |
+      (entry.hasIssues ? HAS_ISSUES : 0)
+    const line = [
+      project === last.project ? SAME : json(project),
+      json(segment),
       seen,
-      directoryKey,
-      name === last.name ? SAME : name,
-      logKey,
-      refusal ?? null,
-      brief ? (sep + brief.id === segment ? SAME : brief.id) : null,
-      brief?.createdAt ?? null,
-      cwd === undefined ? null : cwd === last.cwd ? SAME : cwd,
-      flags | (entry.hasIssues ? HAS_ISSUES : 0),
-      reading?.health ?? null,
-      title ?? null,
-      reading?.updatedAt ?? null,
+      json(directoryKey),
+      name === last.name ? SAME : json(name),
+      json(logKey),
+      json(refusal),
+      brief && sep + brief.id === segment ? SAME : json(brief?.id),
+      json(brief?.createdAt),
+      cwd !== undefined && cwd === last.cwd ? SAME : json(cwd),
+      json(brief?.origin),
+      json(brief?.parentSession),
+      flags,
+      json(reading?.health),
+      json(title),
+      json(reading?.updatedAt),
       detail.length,
-      0,
-    )
+      checksumOfText(detail),
+    ]
+    lines.push(line.join())
     last = { project, name, cwd: cwd ?? last.cwd }
     details.push(detail)
   }
-  const rest = Buffer.from(details.join(''), 'latin1')
-  let start = 0
-  for (let at = 0; at < values.length; at += FIELDS) {
-    const end = start + (values[at + FIELDS - 2] as number)
-    values[at + FIELDS - 1] = checksumOf(rest.subarray(start, end))
-    start = end
+  lines[0] = `[${lines[0] ?? ''}`
+  const listBytes = lengthOf(lines) + lines.length
+  const file = Buffer.allocUnsafe(HEAD_BYTES + listBytes + lengthOf(details))
+  let at = HEAD_BYTES
+  for (const line of lines) {
+    at += file.write(line, at, 'latin1')
+    file[at++] = COMMA
   }
-  const list = Buffer.from(asciiJson(values), 'latin1')
-  return Buffer.concat([Buffer.from(headOf(list)), list, rest])
+  file[at - 1] = BRACKET_CLOSE
+  for (const detail of details) at += file.write(detail, at, 'latin1')
+  file.write(headOf(file.subarray(HEAD_BYTES, HEAD_BYTES + listBytes)), 'latin1')
+  return file
+}
+
+function lengthOf(texts: readonly (string | undefined)[]): number {
+  let length = 0
+  for (const text of texts) length += text?.length ?? 0
+  return length
+}
+
+/** A value of the list as JSON; `null` for what is absent. */
+function json(value: string | number | undefined): string {
+  if (typeof value === 'number') return `${value}`
+  if (value === undefined) return 'null'
+  return PLAIN.test(value) ? `"${value}"` : asciiOf(JSON.stringify(value))
 }
 
 /** JSON in ASCII: it is decoded in a third of the time, and is as many bytes as characters. */
-function asciiJson(value: unknown): string {
-  const json = JSON.stringify(value)
-  return Buffer.byteLength(json) === json.length ? json : json.replace(/[\u0080-\uffff]/g, escapeUnit)
+function asciiOf(json: string): string {
+  return isAscii(json) ? json : json.replace(/[\u0080-\uffff]/g, escapeUnit)
 }
 
-/** The details as JSON; `undefined` when they are damaged, which this way they stay no longer than until now. */
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length
+}
+
+/** The details as JSON, absent ones as no text at all; `undefined` when they are damaged, which this way they stay no longer than until now. */
 function detailOf(entry: IndexEntry): string | undefined {
-  if (!(entry instanceof StoredEntry)) return asciiJson(entry.details)
+  if (!(entry instanceof StoredEntry)) return entry.details ? asciiOf(JSON.stringify(entry.details)) : ''
   try {
     return entry.detail
   } catch (error) {
@@ -324,7 +365,7 @@ function decodeEntries(file: IndexFile): Map<string, Kept> {
     if (typeof values[at + 9] === 'string') cwd = values[at + 9] as string
     const entry = new StoredEntry(file, values, at, name, cwd, offset)
     entries.set(project + (values[at + 1] as string), { entry, seen: values[at + 2] as number })
-    offset += values[at + 14] as number
+    offset += values[at + 16] as number
   }
   return entries
 }
@@ -353,9 +394,9 @@ class IndexFile {
   /** Details of an entry; throws `IndexDamaged` when they are not what was written. */
   detail(offset: number, length: number, checksum: number): string {
     this.#descriptor ??= this.#reopen()
-    const detail = readAt(this.#descriptor, offset, length)
-    if (checksumOf(detail) !== checksum) throw new IndexDamaged('An entry of the index is damaged')
-    return detail.toString('latin1')
+    const detail = readAt(this.#descriptor, offset, length).toString('latin1')
+    if (checksumOfText(detail) !== checksum) throw new IndexDamaged('An entry of the index is damaged')
+    return detail
   }
 
   close(): void {
@@ -399,11 +440,20 @@ function listLengthOf(head: string): number {
   throw new IndexDamaged('The index has another format')
 }
 
-/** FNV-1a over words. It has to find damage, not forgery, and node:crypto takes longer to load than this to run. */
+const CHECKSUM_START = 0x811c9dc5
+
+/** FNV-1a. It has to find damage, not forgery, and node:crypto takes longer to load than this to run. */
+function checksumOfText(ascii: string): number {
+  let hash = CHECKSUM_START
+  for (let at = 0; at < ascii.length; at++) hash = Math.imul(hash ^ ascii.charCodeAt(at), 0x01000193)
+  return hash >>> 0
+}
+
+/** The same over words, for much at once. */
 function checksumOf(bytes: Uint8Array): number {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes)
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >>> 2)
-  let hash = 0x811c9dc5
+  let hash = CHECKSUM_START
   // Not for…of, which takes ten times as long here.
   for (let at = 0; at < words.length; at++) {
     hash = Math.imul(hash ^ (words[at] as number), 0x01000193)
@@ -452,37 +502,41 @@ class StoredEntry implements IndexEntry {
   get brief(): LogBrief | undefined {
     const id = this.#value(7) as string | typeof SAME | null
     if (id === null) return undefined
-    const flags = this.#value(10) as number
+    const flags = this.#value(12) as number
     return {
       id: id === SAME ? (this.#value(1) as string).slice(sep.length) : id,
       createdAt: this.#value(8) as number,
       cwd: this.#value(9) === null ? undefined : this.#cwd,
+      origin: this.#text(10),
+      parentSession: this.#text(11),
       isSubagent: (flags & IS_SUBAGENT) !== 0,
       isMisplaced: (flags & IS_MISPLACED) !== 0,
     }
   }
 
   get reading(): LogReading | undefined {
-    const health = this.#value(11) as LogReading['health'] | null
+    const health = this.#value(13) as LogReading['health'] | null
     if (health === null) return undefined
-    return {
-      health,
-      title: (this.#value(12) as string | null) ?? undefined,
-      updatedAt: (this.#value(13) as number | null) ?? undefined,
-    }
+    return { health, title: this.#text(14), updatedAt: (this.#value(15) as number | null) ?? undefined }
   }
 
   get hasIssues(): boolean {
-    return ((this.#value(10) as number) & HAS_ISSUES) !== 0
+    return ((this.#value(12) as number) & HAS_ISSUES) !== 0
   }
 
-  get details(): LogDetails {
-    return JSON.parse(this.detail) as LogDetails
+  get details(): LogDetails | undefined {
+    const { detail } = this
+    return detail === '' ? undefined : (JSON.parse(detail) as LogDetails)
   }
 
   /** The details as stored. */
   get detail(): string {
-    return this.#file.detail(this.#offset, this.#value(14) as number, this.#value(15) as number)
+    const length = this.#value(16) as number
+    return length === 0 ? '' : this.#file.detail(this.#offset, length, this.#value(17) as number)
+  }
+
+  #text(field: number): string | undefined {
+    return (this.#value(field) as string | null) ?? undefined
   }
 
   #value(field: number): Value {

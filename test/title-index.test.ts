@@ -55,6 +55,8 @@ const entries: fc.Arbitrary<IndexEntry> = fc
         id: text,
         createdAt: fc.nat(),
         cwd: fc.option(fc.constantFrom('/work', '/work/用户'), { nil: undefined }),
+        origin: fc.option(text, { nil: undefined }),
+        parentSession: fc.option(text, { nil: undefined }),
         isSubagent: fc.boolean(),
         isMisplaced: fc.boolean(),
       }),
@@ -77,10 +79,18 @@ const ENTRY = indexEntry({
   directoryKey: '1:2',
   name: 'session.jsonl',
   logKey: '1:2:3:4',
-  brief: { id: 'a', createdAt: 1, cwd: '/work', isSubagent: false, isMisplaced: false },
+  brief: {
+    id: 'a',
+    createdAt: 1,
+    cwd: '/work',
+    origin: 'subagent',
+    parentSession: 'b',
+    isSubagent: false,
+    isMisplaced: false,
+  },
   refusal: undefined,
   reading: { health: 'ok', title: '会话', updatedAt: 2 },
-  details: { placeIssues: [], headerIssues: [] },
+  details: { placeIssues: [{ kind: 'path-mismatch', message: 'It lies elsewhere' }], headerIssues: [] },
 })
 
 /** An entry with everything that is read late. */

@@ -1,6 +1,5 @@
 // `dsh-ref prepare`: the message and the snapshot of the sessions it refers to, in the format asked for.
 
-import { writeFileAtomic } from '../atomic-file.ts'
 import { invalidConfig } from '../errors.ts'
 import { strictJson, utf8Bytes } from '../json-bytes.ts'
 import { type Prepared, prepare as prepareMessage } from '../pipeline.ts'
@@ -56,7 +55,10 @@ export const prepare: CommandBody = async (context, args, options) => {
   if (isDryRun) return context.print.issues(issues)
   const product = rendered(prepared, format, message.hasFinalNewline)
   if (output === undefined) await context.print.out(await shown(product, context))
-  else await writeFileAtomic(absolutePath(output, context), product, context.signal)
+  else {
+    const { writeFileAtomic } = await import('../atomic-file.ts')
+    await writeFileAtomic(absolutePath(output, context), product, { signal: context.signal })
+  }
   await context.print.issues(issues)
 }
 

@@ -48,14 +48,22 @@ export function peekLogHeader(
     const state = fstatSync(descriptor, { bigint: true })
     if (!state.isFile()) return undefined
     const bytesRead = readSync(descriptor, peekedBytes, 0, HEADER_PIECE_BYTES, 0)
-    const end = peekedBytes.subarray(0, bytesRead).indexOf(NEWLINE)
-    if (end === -1 || end > maxRowBytes || bytesRead > maxLogBytes) return undefined
-    if (!isUtf8(peekedBytes.subarray(0, end))) return undefined
-    const { header, issues } = decodeHeader(decodeUtf8(peekedBytes, 0, end), { allowUnknownVersion })
-    return { header, issues: issues.map((issue) => ({ ...issue, file: path })), bytesRead, state }
+    const end = peekedBytes.indexOf(NEWLINE)
+    // Behind the bytes read stand those of a log before.
+    if (end === -1 || end >= bytesRead || end > maxRowBytes || bytesRead > maxLogBytes) return undefined
+    const row = decodeUtf8(peekedBytes, 0, end)
+    if (!isAscii(row, end) && !isUtf8(peekedBytes.subarray(0, end))) return undefined
+    const { header, issues } = decodeHeader(row, { allowUnknownVersion })
+    const ownIssues = issues.length === 0 ? issues : issues.map((issue) => ({ ...issue, file: path }))
+    return { header, issues: ownIssues, bytesRead, state }
   } catch {
     return undefined // what is wrong is said by the careful way
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
+}
+
+/** Whether a text that was decoded from so many bytes is ASCII: nothing stands for several of them, or for a wrong one. */
+function isAscii(text: string, bytes: number): boolean {
+  return text.length === bytes && Buffer.byteLength(text) === bytes
 }

@@ -9,27 +9,17 @@ import { ShapeDoubt } from './shape-doubt.ts'
 
 type Json = Record<string, unknown>
 
-/** Fields that decide what the log is and where it stands: a wrong one refuses the log. */
-const FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  type: (value) => value === 'session',
-  version: isCount,
-  id: isString,
-  createdAt: isCount,
-  cwd: (value) => value === undefined || isString(value),
-}
-
 /** Fields that change neither surface nor text: a wrong one is left out and reported. */
-const SIDE_FIELDS: Readonly<Record<string, (value: unknown) => boolean>> = {
-  parentSession: isString,
-  seedLength: isCount,
-  isSeeded: (value) => typeof value === 'boolean',
-  origin: isString,
-  delegationDepth: isCount,
-  agentPreset: isString,
-}
+const SIDE_FIELDS: readonly (readonly [key: string, isRight: (value: unknown) => boolean])[] = [
+  ['parentSession', isString],
+  ['seedLength', isCount],
+  ['isSeeded', (value) => typeof value === 'boolean'],
+  ['origin', isString],
+  ['delegationDepth', isCount],
+  ['agentPreset', isString],
+]
 
-const FIELD_CHECKS = Object.entries(FIELDS)
-const SIDE_FIELD_CHECKS = Object.entries(SIDE_FIELDS)
+const KNOWN_KEYS = new Set(['type', 'version', 'id', 'createdAt', 'cwd', ...SIDE_FIELDS.map(([key]) => key)])
 
 const RETIRED_KEYS = new Set(['sandboxMode', 'approvalPolicy'])
 
@@ -75,22 +65,33 @@ export function decodeHeader(row: string, options: { allowUnknownVersion: boolea
   return withSideFields(stored)
 }
 
-/** The same rule as the schema in shapes.ts; a test holds the two against each other. */
+/** What decides what the log is and where it stands. The same rule as the schema in shapes.ts, which a test holds it against. */
 function isHeader(stored: unknown): stored is Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'> {
-  return isRecord(stored) && FIELD_CHECKS.every(([key, isRight]) => isRight(stored[key]))
+  if (!isRecord(stored)) return false
+  const { type, version, id, createdAt, cwd } = stored
+  return (
+    type === 'session' && isCount(version) && isString(id) && isCount(createdAt) && (cwd === undefined || isString(cwd))
+  )
 }
 
 function withSideFields(row: Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'>): DecodedHeader {
   const { version, id, createdAt, cwd } = row
-  const fields: Record<string, unknown> = {}
+  const header: { -readonly [Key in keyof SessionHeader]: SessionHeader[Key] } & Json = { version, id, createdAt }
+  if (cwd !== undefined) header.cwd = cwd
   const wrong: string[] = []
-  for (const [key, isRight] of SIDE_FIELD_CHECKS) {
-    if (row[key] === undefined || key === (version < 2 ? 'isSeeded' : 'seedLength')) continue
-    if (isRight(row[key])) fields[key] = row[key]
+  const foreign = foreignKeyOf(version)
+  for (const [key, isRight] of SIDE_FIELDS) {
+    const value = row[key]
+    if (value === undefined || key === foreign) continue
+    if (isRight(value)) header[key] = value
     else wrong.push(key)
   }
-  const header: SessionHeader = { version, id, createdAt, ...(cwd !== undefined && { cwd }), ...fields }
-  return { header, issues: oddities(header, Object.keys(row), wrong) }
+  return { header, issues: oddities(header, row, wrong) }
+}
+
+/** The key for the inherited part that a version does not have. */
+function foreignKeyOf(version: number): 'isSeeded' | 'seedLength' {
+  return version < 2 ? 'isSeeded' : 'seedLength'
 }
 
 function versionOf(stored: unknown): number | undefined {
@@ -99,28 +100,29 @@ function versionOf(stored: unknown): number | undefined {
   return type === 'session' && Number.isSafeInteger(version) ? (version as number) : undefined
 }
 
-function oddities(header: SessionHeader, keys: readonly string[], wrong: readonly string[]): Issue[] {
-  const issues = new IssueLog()
-  const odd = (kind: Issue['kind'], message: string) => issues.add({ kind, message, line: 1 })
+function oddities(header: SessionHeader, row: Json, wrong: readonly string[]): Issue[] {
+  const issues: Issue[] = []
+  const odd = (kind: Issue['kind'], message: string) => issues.push({ kind, message, line: 1 })
   if (header.version > NEWEST_FORMAT_VERSION) {
     odd('unknown-version', `Format version ${header.version} is read by shape; nothing is known about its rules`)
   }
-  for (const key of keys) {
+  // JSON.parse gives own properties only.
+  for (const key in row) {
+    if (KNOWN_KEYS.has(key)) continue
     if (RETIRED_KEYS.has(key)) odd('retired-key', `The header has the retired key ${key}`)
-    else if (!Object.hasOwn(FIELDS, key) && !Object.hasOwn(SIDE_FIELDS, key))
-      odd('extra-key', `The header has an unknown key ${JSON.stringify(briefText(key))}`)
+    else odd('extra-key', `The header has an unknown key ${JSON.stringify(briefText(key))}`)
   }
   for (const key of wrong) odd('header-field', `The header has a wrong ${key}`)
-  if (!keys.includes('delegationDepth')) odd('header-field', 'The header has no delegationDepth')
+  if (row.delegationDepth === undefined) odd('header-field', 'The header has no delegationDepth')
   if (header.cwd !== undefined && !isAbsolutePath(header.cwd))
     odd('header-field', 'The header cwd is not an absolute path')
   if (header.origin !== undefined && header.origin !== 'subagent')
     odd('header-field', 'The header has an unknown origin')
-  const foreign = header.version < 2 ? 'isSeeded' : 'seedLength'
-  if (keys.includes(foreign))
+  const foreign = foreignKeyOf(header.version)
+  if (row[foreign] !== undefined)
     odd('extra-key', `The header has ${foreign}, which format version ${header.version} does not`)
-  if (header.version >= 2 && !keys.includes('isSeeded')) odd('header-field', 'The header has no isSeeded')
-  return issues.list(undefined)
+  if (header.version >= 2 && row.isSeeded === undefined) odd('header-field', 'The header has no isSeeded')
+  return issues.length === 0 ? issues : new IssueLog(issues).list(undefined)
 }
 
 /** Absolute on either family of systems: the log may come from another machine. */

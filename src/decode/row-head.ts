@@ -186,14 +186,31 @@ export class RowHead {
   /** Adds a list of deltas, behind its bracket, to the time and counts them as members; returns the offset behind it, or −1. */
   #addDeltas(bytes: Uint8Array, from: number): number {
     let at = from
-    this.members = 0
-    if (bytes[at] === BRACKET_CLOSE) return at + 1
-    do {
-      at = this.#addDelta(bytes, at)
-      if (at === -1) return -1
-      this.members++
-    } while (bytes[at++] === COMMA)
-    return bytes[at - 1] === BRACKET_CLOSE ? at : -1
+    let members = 0
+    // Not in the fields: a number that large is stored anew each time.
+    let time = this.time
+    if (bytes[at] === BRACKET_CLOSE) at++
+    else {
+      do {
+        const isNegative = bytes[at] === MINUS
+        if (isNegative) at++
+        const first = at
+        let delta = 0
+        for (let digit = (bytes[at] as number) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - ZERO) {
+          delta = delta * 10 + digit
+          at++
+        }
+        const digits = at - first
+        if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[first] === ZERO)) return -1
+        time += isNegative ? 0 - delta : delta
+        if (time > Number.MAX_SAFE_INTEGER || time < Number.MIN_SAFE_INTEGER) return -1
+        members++
+      } while (bytes[at++] === COMMA)
+      if (bytes[at - 1] !== BRACKET_CLOSE) return -1
+    }
+    this.time = time
+    this.members = members
+    return at
   }
 
   /** Counts a list of strings, behind its bracket, as members; returns the offset behind it, or −1. */
@@ -211,13 +228,6 @@ export class RowHead {
     } while (bytes[at++] === COMMA)
     this.members = members
     return bytes[at - 1] === BRACKET_CLOSE ? at : -1
-  }
-
-  #addDelta(bytes: Uint8Array, from: number): number {
-    const before = this.time
-    const at = this.#readTime(bytes, from)
-    this.time += before
-    return Number.isSafeInteger(this.time) ? at : -1
   }
 }
 

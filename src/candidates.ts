@@ -334,16 +334,16 @@ class Listing {
     const isGrown = known?.name === place.name && hasGrown(known.logKey, place.logKey)
     const resume = isGrown ? known.details?.resume : undefined
     const isResumable = resume && JSON.stringify(resume.header) === JSON.stringify(header)
+    const placeIssues = mismatch ? [...directoryIssues, mismatch] : directoryIssues
+    const isPlain = placeIssues.length === 0 && headerIssues.length === 0 && !isResumable
     return indexEntry({
-      ...place,
+      directoryKey: place.directoryKey,
+      name: place.name,
+      logKey: place.logKey,
       brief: header && briefOf(header, mismatch !== undefined),
       refusal,
       reading: undefined,
-      details: {
-        placeIssues: mismatch ? [...directoryIssues, mismatch] : directoryIssues,
-        headerIssues,
-        ...(isResumable && { resume }),
-      },
+      details: isPlain ? undefined : { placeIssues, headerIssues, ...(isResumable && { resume }) },
     })
   }
 

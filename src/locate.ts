@@ -32,8 +32,6 @@ export interface Generation {
   readonly issues: readonly Issue[]
 }
 
-type Log = Omit<Generation, 'issues'>
-
 /** What a session argument is, before anything is looked up. */
 export type SessionArgument =
   | { readonly kind: 'stdin' }
@@ -45,6 +43,8 @@ export const MIN_PREFIX_LENGTH = 6
 
 /** How many names an error lists. */
 const MAX_SUGGESTIONS = 5
+
+const NO_ISSUES: readonly Issue[] = []
 
 /** Where to look, and how. */
 export interface LocateOptions extends Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> {
@@ -229,9 +229,9 @@ export function generationIn(directory: string): Generation | undefined {
   const logs = logsIn(directory)
   const [only] = logs
   // Nearly all sessions have one log.
-  if (logs.length <= 1) return only && { ...only, issues: [] }
+  if (logs.length <= 1) return only
   const newest = Math.max(...logs.map((log) => log.version))
-  const [generation, rival] = logs.filter((log) => log.version === newest) as [Log, Log?]
+  const [generation, rival] = logs.filter((log) => log.version === newest) as [Generation, Generation?]
   if (rival) {
     throw readFailed(
       'ambiguous',
@@ -240,18 +240,9 @@ export function generationIn(directory: string): Generation | undefined {
     )
   }
   const isMixed = logs.some((log) => log.encoding !== generation.encoding)
-  return {
-    ...generation,
-    issues: isMixed
-      ? [
-          {
-            kind: 'encoding-mismatch',
-            message: 'The directory mixes raw and compressed logs, which DSH refuses',
-            file: directory,
-          },
-        ]
-      : [],
-  }
+  if (!isMixed) return generation
+  const message = 'The directory mixes raw and compressed logs, which DSH refuses'
+  return { ...generation, issues: [{ kind: 'encoding-mismatch', message, file: directory }] }
 }
 
 /** Paths of the generations beside a log that are older than it; none for a log without a canonical name. */
@@ -303,10 +294,18 @@ export function checkVersion({ path, version }: Pick<Generation, 'path' | 'versi
   })
 }
 
+/** The project of the session before is mostly that of the next. */
+let lastProject: { readonly cwd: string | undefined; readonly segment: string } | undefined
+
+function projectOf(cwd: string | undefined): string {
+  if (!lastProject || lastProject.cwd !== cwd) lastProject = { cwd, segment: projectSegment(cwd) }
+  return lastProject.segment
+}
+
 /** Whether the directories of a log are the ones its header leads to (FORMAT.md section 1.2). */
 export function pathIssue({ path, header }: Pick<LocatedLog, 'path' | 'header'>): Issue | undefined {
   const directory = dirname(path)
-  const project = projectSegment(header.cwd)
+  const project = projectOf(header.cwd)
   const session = header.id === '' ? '' : sessionSegment(header.id)
   if (session !== '' && directory.endsWith(sep + project + sep + session)) return undefined
   const expected = join(project, session)
@@ -390,20 +389,21 @@ function listed(names: readonly string[]): string {
   return names.length > MAX_SUGGESTIONS ? `${shown} and ${names.length - MAX_SUGGESTIONS} more` : shown
 }
 
-function logsIn(directory: string): Log[] {
+/** The logs of a session directory, each as if it were the only one. */
+function logsIn(directory: string): Generation[] {
   let entries: Dirent[]
   try {
     entries = readdirSync(directory, { withFileTypes: true })
   } catch (cause) {
     throw unreadable(directory, cause)
   }
-  const logs: Log[] = []
+  const logs: Generation[] = []
   for (const entry of entries) {
     const { name } = entry
     const parsed = parseLogName(name)
     if (!parsed) continue
     const { version, encoding } = parsed
-    logs.push({ path: directory + sep + name, name, version, encoding, isFile: entry.isFile() })
+    logs.push({ path: directory + sep + name, name, version, encoding, isFile: entry.isFile(), issues: NO_ISSUES })
   }
   return logs
 }

@@ -266,32 +266,36 @@ function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffer {
   // Flat text, entry by entry: eighty thousand values for five thousand entries, or one text that grows, take twice as long.
   const lines: string[] = []
   const details: string[] = []
-  let last: { project?: string; name?: string; cwd?: string | undefined } = {}
+  let lastProject: string | undefined
+  let lastName: string | undefined
+  let lastCwd: string | undefined
   for (const [directory, { entry, seen }] of entries) {
     const { name, brief, reading, refusal, directoryKey, logKey } = entry
     const detail = detailOf(entry)
     if (detail === undefined) continue
-    const project = dirname(directory)
-    const segment = directory.slice(project.length)
+    const cut = directory.lastIndexOf(sep)
+    const project = directory.slice(0, cut)
+    const segment = directory.slice(cut)
     const cwd = brief?.cwd
     const title = reading?.title
-    const texts = detail.length + directory.length + name.length + logKey.length + (title?.length ?? 0)
-    if (texts + (brief ? lengthOf([brief.id, cwd, brief.origin, brief.parentSession]) : 0) > MAX_ENTRY_LENGTH) continue
+    const texts = detail.length + directory.length + name.length + logKey.length + lengthOf(title) + lengthOf(cwd)
+    const others = lengthOf(brief?.id) + lengthOf(brief?.origin) + lengthOf(brief?.parentSession)
+    if (texts + others > MAX_ENTRY_LENGTH) continue
     const flags =
       (brief?.isSubagent ? IS_SUBAGENT : 0) |
       (brief?.isMisplaced ? IS_MISPLACED : 0) |
       (entry.hasIssues ? HAS_ISSUES : 0)
     const line = [
-      project === last.project ? SAME : json(project),
+      project === lastProject ? SAME : json(project),
       json(segment),
       seen,
       json(directoryKey),
-      name === last.name ? SAME : json(name),
+      name === lastName ? SAME : json(name),
       json(logKey),
       json(refusal),
       brief && sep + brief.id === segment ? SAME : json(brief?.id),
       json(brief?.createdAt),
-      cwd !== undefined && cwd === last.cwd ? SAME : json(cwd),
+      cwd !== undefined && cwd === lastCwd ? SAME : json(cwd),
       json(brief?.origin),
       json(brief?.parentSession),
       flags,
@@ -299,15 +303,17 @@ function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffer {
       json(title),
       json(reading?.updatedAt),
       detail.length,
-      checksumOfText(detail),
+      detail === '' ? 0 : checksumOfText(detail),
     ]
     lines.push(line.join())
-    last = { project, name, cwd: cwd ?? last.cwd }
-    details.push(detail)
+    lastProject = project
+    lastName = name
+    lastCwd = cwd ?? lastCwd
+    if (detail !== '') details.push(detail)
   }
   lines[0] = `[${lines[0] ?? ''}`
-  const listBytes = lengthOf(lines) + lines.length
-  const file = Buffer.allocUnsafe(HEAD_BYTES + listBytes + lengthOf(details))
+  const listBytes = totalOf(lines) + lines.length
+  const file = Buffer.allocUnsafe(HEAD_BYTES + listBytes + totalOf(details))
   let at = HEAD_BYTES
   for (const line of lines) {
     at += file.write(line, at, 'latin1')
@@ -319,10 +325,14 @@ function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffer {
   return file
 }
 
-function lengthOf(texts: readonly (string | undefined)[]): number {
-  let length = 0
-  for (const text of texts) length += text?.length ?? 0
-  return length
+function totalOf(texts: readonly string[]): number {
+  let total = 0
+  for (const text of texts) total += text.length
+  return total
+}
+
+function lengthOf(text: string | undefined): number {
+  return text === undefined ? 0 : text.length
 }
 
 /** A value of the list as JSON; `null` for what is absent. */

@@ -139,6 +139,33 @@ describe('a list reads', () => {
     ])
   })
 
+  test('the same of logs it has seen no more than the headers of, without opening them again', async () => {
+    const header = { origin: 'subagent', parentSession: 'plain', delegationDepth: 1 }
+    home.write(session('plain', { header: { createdAt: 1 } }))
+    home.write(session('child', { header: { ...header, createdAt: 2 } }))
+    home.write(session('odd', { header: { ...header, createdAt: 3, origin: 'elsewhere', cwd: '/work/用户' } }))
+    home.write(session('lost', { header: { ...header, createdAt: 4 } }), { project: 'elsewhere' })
+    const expected = await list({ depth: 'headers' })
+    expect(
+      expected.candidates.map(({ sessionId, origin, parentSession }) => [sessionId, origin, parentSession]),
+    ).toEqual([
+      ['lost', 'subagent', 'plain'],
+      ['odd', 'elsewhere', 'plain'],
+      ['child', 'subagent', 'plain'],
+      ['plain', undefined, undefined],
+    ])
+    expect(expected.candidates.map(({ issues }) => issues.length)).toEqual([1, 1, 0, 0])
+    await listWithIndex({ depth: 'headers' })
+    settle()
+    await listWithIndex({ depth: 'headers' })
+    const known = await listWithIndex({ depth: 'headers' })
+    expect(known.work.filesOpened).toBe(0)
+    expect(known.candidates).toEqual(expected.candidates)
+    expect(known.issues).toEqual(expected.issues)
+    // And read whole it is what a list without memory makes of it.
+    expect((await listWithIndex()).candidates).toEqual((await list()).candidates)
+  })
+
   test('no titles that a query does not need', async () => {
     for (const id of ['apple', 'banana', 'cherry']) home.write(session(id, { title: 'T' }))
     const { candidates, work } = await list({ query: 'AN', depth: 'headers' })
@@ -649,6 +676,16 @@ describe('a list can be', () => {
     for (let at = 0; at < 2000; at++) home.write(session(`s${at}`))
     // Only an event loop that gets its turn lets this fire.
     await expect(list({ signal: AbortSignal.timeout(1) })).rejects.toMatchObject({
+      code: 'SESSION_REFERENCE_CANCELLED',
+    })
+  })
+
+  test('interrupted by a signal while it reads logs that need no waiting', async () => {
+    for (let at = 0; at < 2000; at++) home.write(session(`s${at}`))
+    const controller = new AbortController()
+    // Only an event loop that gets its turn lets this fire.
+    const onProgress = () => setTimeout(() => controller.abort(), 0)
+    await expect(list({ signal: controller.signal, query: 'nothing', onProgress })).rejects.toMatchObject({
       code: 'SESSION_REFERENCE_CANCELLED',
     })
   })

@@ -10,16 +10,16 @@ import { ShapeDoubt } from './shape-doubt.ts'
 type Json = Record<string, unknown>
 
 /** Fields that change neither surface nor text: a wrong one is left out and reported. */
-const SIDE_FIELDS: readonly (readonly [key: string, isRight: (value: unknown) => boolean])[] = [
-  ['parentSession', isString],
-  ['seedLength', isCount],
-  ['isSeeded', (value) => typeof value === 'boolean'],
-  ['origin', isString],
-  ['delegationDepth', isCount],
-  ['agentPreset', isString],
+const SIDE_FIELDS: readonly { readonly key: string; readonly isRight: (value: unknown) => boolean }[] = [
+  { key: 'parentSession', isRight: isString },
+  { key: 'seedLength', isRight: isCount },
+  { key: 'isSeeded', isRight: (value) => typeof value === 'boolean' },
+  { key: 'origin', isRight: isString },
+  { key: 'delegationDepth', isRight: isCount },
+  { key: 'agentPreset', isRight: isString },
 ]
 
-const KNOWN_KEYS = new Set(['type', 'version', 'id', 'createdAt', 'cwd', ...SIDE_FIELDS.map(([key]) => key)])
+const KNOWN_KEYS = new Set(['type', 'version', 'id', 'createdAt', 'cwd', ...SIDE_FIELDS.map(({ key }) => key)])
 
 const RETIRED_KEYS = new Set(['sandboxMode', 'approvalPolicy'])
 
@@ -80,7 +80,7 @@ function withSideFields(row: Json & Pick<SessionHeader, 'version' | 'id' | 'crea
   if (cwd !== undefined) header.cwd = cwd
   const wrong: string[] = []
   const foreign = foreignKeyOf(version)
-  for (const [key, isRight] of SIDE_FIELDS) {
+  for (const { key, isRight } of SIDE_FIELDS) {
     const value = row[key]
     if (value === undefined || key === foreign) continue
     if (isRight(value)) header[key] = value

@@ -36,7 +36,7 @@ export async function writeFileAtomic(
   { signal, isSynced = true }: WriteOptions = {},
 ): Promise<void> {
   await refuseDevice(path)
-  const temporary = `${path}.${Math.random().toString(36).slice(2)}.tmp`
+  const temporary = `${path}.${randomDigits()}.tmp`
   try {
     const file = await calls.open(temporary, 'wx', PRIVATE_FILE_MODE)
     try {
@@ -62,6 +62,11 @@ export async function writeFileAtomic(
       { cause },
     )
   }
+}
+
+/** Twelve of them. Who guesses them gains nothing: a name that is taken is refused. */
+function randomDigits(): string {
+  return Math.random().toString(36).slice(2, 14).padEnd(12, '0')
 }
 
 /** Renaming over a device or a FIFO would remove it: as root `--output /dev/null` would take /dev/null away. */

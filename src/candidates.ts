@@ -11,7 +11,6 @@ import {
   checkVersion,
   generationIn,
   issueOf,
-  makePause,
   pathIssue,
   peekGeneration,
   readHeader,
@@ -19,6 +18,7 @@ import {
   sessionDirectories,
 } from './locate.ts'
 import { type LogName, parseLogName } from './paths.ts'
+import { makePause } from './pause.ts'
 import type { TitleReading } from './surface.ts'
 import { labelOf } from './title.ts'
 import {
@@ -335,7 +335,6 @@ class Listing {
     const resume = isGrown ? known.details?.resume : undefined
     const isResumable = resume && JSON.stringify(resume.header) === JSON.stringify(header)
     const placeIssues = mismatch ? [...directoryIssues, mismatch] : directoryIssues
-    const isPlain = placeIssues.length === 0 && headerIssues.length === 0 && !isResumable
     return indexEntry({
       directoryKey: place.directoryKey,
       name: place.name,
@@ -343,7 +342,7 @@ class Listing {
       brief: header && briefOf(header, mismatch !== undefined),
       refusal,
       reading: undefined,
-      details: isPlain ? undefined : { placeIssues, headerIssues, ...(isResumable && { resume }) },
+      details: { placeIssues, headerIssues, resume: isResumable ? resume : undefined },
     })
   }
 
@@ -459,9 +458,6 @@ class Listing {
     const { directory, path, entry } = session
     const { resume, placeIssues, headerIssues } = detailsOf(entry)
     const details = { placeIssues, headerIssues }
-    // A small log is read without waiting, and there may be thousands of them.
-    await this.#pause()
-    throwIfCancelled(this.#options.signal)
     this.#work.filesOpened++
     try {
       // Loaded when the first log is read: of a list that knows them all none is.
@@ -473,7 +469,7 @@ class Listing {
       session.entry = indexEntry({
         ...placeOf(entry),
         reading: readingOf(read),
-        details: { ...details, readingIssues, ...(reached && { resume: { ...reached, header } }) },
+        details: { ...details, readingIssues, resume: reached && { ...reached, header } },
       })
     } catch (error) {
       const issue = issueOf(error, path)

@@ -7,6 +7,7 @@ import type { DecodeOptions, LogEncoding, LogSource } from './decode/decode.ts'
 import { type HeaderPeek, peekLogHeader } from './decode/header-peek.ts'
 import { DshRefError, invalidReference, readFailed, throwIfCancelled, unreadable } from './errors.ts'
 import { parseLogName, projectSegment, sessionSegment } from './paths.ts'
+import { makePause } from './pause.ts'
 import type { Issue, ReadingMode, SessionHeader } from './types.ts'
 import { decodeSessionUri, parseReferenceText } from './uri.ts'
 
@@ -191,24 +192,6 @@ export function issueOf(error: unknown, directory: string): Issue {
   return { kind, message: error.message, file: typeof error.facts.file === 'string' ? error.facts.file : directory }
 }
 
-/** Time that synchronous calls may take together before the event loop gets its turn, in which a signal is heard. */
-const TURN_SECONDS = 0.05
-
-/** Makes a function to be awaited between synchronous calls; it waits for the event loop when it is time for that. */
-export function makePause(): () => Promise<void> | undefined {
-  // Not performance.now(), which takes 5 ms to load.
-  let lastTurn = process.uptime()
-  return () => {
-    if (process.uptime() - lastTurn < TURN_SECONDS) return undefined
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        lastTurn = process.uptime()
-        resolve()
-      })
-    })
-  }
-}
-
 /** The session directories below the roots, in name order; a root given twice counts once, one that is missing is an issue. */
 export function* sessionDirectories(roots: readonly string[], issues: Issue[]): Generator<string> {
   const seen = new Set<string>()
@@ -231,7 +214,8 @@ export function generationIn(directory: string): Generation | undefined {
   // Nearly all sessions have one log.
   if (logs.length <= 1) return only
   const newest = Math.max(...logs.map((log) => log.version))
-  const [generation, rival] = logs.filter((log) => log.version === newest) as [Generation, Generation?]
+  const [generation, rival] = logs.filter((log) => log.version === newest)
+  if (!generation) return undefined
   if (rival) {
     throw readFailed(
       'ambiguous',

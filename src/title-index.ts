@@ -18,7 +18,7 @@ const FILE_NAME = 'titles'
 /** Entries kept, those seen last first; with some 700 bytes each a file of 14 MB. */
 const MAX_ENTRIES = 20_000
 
-/** An entry longer than this, by a title or an id out of proportion, is not kept, and its log is read each time. */
+/** An entry longer than this, by a title, a name or a path out of proportion, is not kept, and its log is read each time. */
 const MAX_ENTRY_LENGTH = 16_384
 
 /** A longer file was not written by us. */
@@ -61,7 +61,7 @@ export interface LogDetails {
   /** Issues of the whole log, those of the header included. */
   readonly readingIssues?: readonly Issue[]
   /** Where to go on when the log has grown, and the header it has then. The reading may be gone by then. */
-  readonly resume?: TitleResume & { readonly header: SessionHeader }
+  readonly resume?: (TitleResume & { readonly header: SessionHeader }) | undefined
 }
 
 /** What is known about the log of one session directory. */
@@ -244,8 +244,28 @@ function isOurs({ uid, mode }: { uid: number; mode: number }): boolean {
 
 const HEAD_BYTES = 64
 
-/** Values of an entry in the flat list. */
-const FIELDS = 18
+/** Where the values of an entry stand in its part of the flat list, in the order in which they are written. */
+const FIELD = {
+  project: 0,
+  segment: 1,
+  seen: 2,
+  directoryKey: 3,
+  name: 4,
+  logKey: 5,
+  refusal: 6,
+  id: 7,
+  createdAt: 8,
+  cwd: 9,
+  origin: 10,
+  parentSession: 11,
+  flags: 12,
+  health: 13,
+  title: 14,
+  updatedAt: 15,
+  detailLength: 16,
+  detailChecksum: 17,
+}
+const FIELDS = Object.keys(FIELD).length
 
 /** Stands for the value of the entry before, and as an id for the name of its directory. */
 const SAME = 0
@@ -351,7 +371,7 @@ function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length
 }
 
-/** The details as JSON, absent ones as no text at all; `undefined` when they are damaged, which this way they stay no longer than until now. */
+/** The details as JSON, no text when there are none; `undefined` for damaged ones, which are not written again. */
 function detailOf(entry: IndexEntry): string | undefined {
   if (!(entry instanceof StoredEntry)) return entry.details ? asciiOf(JSON.stringify(entry.details)) : ''
   try {
@@ -370,12 +390,12 @@ function decodeEntries(file: IndexFile): Map<string, Kept> {
   let cwd = ''
   let offset = HEAD_BYTES + file.list.length
   for (let at = 0; at < values.length; at += FIELDS) {
-    if (values[at] !== SAME) project = values[at] as string
-    if (values[at + 4] !== SAME) name = values[at + 4] as string
-    if (typeof values[at + 9] === 'string') cwd = values[at + 9] as string
+    if (values[at + FIELD.project] !== SAME) project = values[at + FIELD.project] as string
+    if (values[at + FIELD.name] !== SAME) name = values[at + FIELD.name] as string
+    if (typeof values[at + FIELD.cwd] === 'string') cwd = values[at + FIELD.cwd] as string
     const entry = new StoredEntry(file, values, at, name, cwd, offset)
-    entries.set(project + (values[at + 1] as string), { entry, seen: values[at + 2] as number })
-    offset += values[at + 16] as number
+    entries.set(project + (values[at + FIELD.segment] as string), { entry, seen: values[at + FIELD.seen] as number })
+    offset += values[at + FIELD.detailLength] as number
   }
   return entries
 }
@@ -452,14 +472,14 @@ function listLengthOf(head: string): number {
 
 const CHECKSUM_START = 0x811c9dc5
 
-/** FNV-1a. It has to find damage, not forgery, and node:crypto takes longer to load than this to run. */
+/** FNV-1a over bytes. It has to find damage, not forgery, and node:crypto takes longer to load than this to run. */
 function checksumOfText(ascii: string): number {
   let hash = CHECKSUM_START
   for (let at = 0; at < ascii.length; at++) hash = Math.imul(hash ^ ascii.charCodeAt(at), 0x01000193)
   return hash >>> 0
 }
 
-/** The same over words, for much at once. */
+/** Much like it, over words, for much at once. */
 function checksumOf(bytes: Uint8Array): number {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes)
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >>> 2)
@@ -498,40 +518,44 @@ class StoredEntry implements IndexEntry {
   }
 
   get directoryKey(): string {
-    return this.#value(3) as string
+    return this.#value(FIELD.directoryKey) as string
   }
 
   get logKey(): string {
-    return this.#value(5) as string
+    return this.#value(FIELD.logKey) as string
   }
 
   get refusal(): IndexEntry['refusal'] {
-    return (this.#value(6) as IndexEntry['refusal'] | null) ?? undefined
+    return (this.#value(FIELD.refusal) as IndexEntry['refusal'] | null) ?? undefined
   }
 
   get brief(): LogBrief | undefined {
-    const id = this.#value(7) as string | typeof SAME | null
+    const id = this.#value(FIELD.id) as string | typeof SAME | null
     if (id === null) return undefined
-    const flags = this.#value(12) as number
+    const flags = this.#value(FIELD.flags) as number
     return {
-      id: id === SAME ? (this.#value(1) as string).slice(sep.length) : id,
-      createdAt: this.#value(8) as number,
-      cwd: this.#value(9) === null ? undefined : this.#cwd,
-      origin: this.#text(10),
-      parentSession: this.#text(11),
+      id: id === SAME ? (this.#value(FIELD.segment) as string).slice(sep.length) : id,
+      createdAt: this.#value(FIELD.createdAt) as number,
+      cwd: this.#value(FIELD.cwd) === null ? undefined : this.#cwd,
+      origin: this.#text(FIELD.origin),
+      parentSession: this.#text(FIELD.parentSession),
       isSubagent: (flags & IS_SUBAGENT) !== 0,
       isMisplaced: (flags & IS_MISPLACED) !== 0,
     }
   }
 
   get reading(): LogReading | undefined {
-    const health = this.#value(13) as LogReading['health'] | null
+    const health = this.#value(FIELD.health) as LogReading['health'] | null
     if (health === null) return undefined
-    return { health, title: this.#text(14), updatedAt: (this.#value(15) as number | null) ?? undefined }
+    return {
+      health,
+      title: this.#text(FIELD.title),
+      updatedAt: (this.#value(FIELD.updatedAt) as number | null) ?? undefined,
+    }
   }
 
   get hasIssues(): boolean {
-    return ((this.#value(12) as number) & HAS_ISSUES) !== 0
+    return ((this.#value(FIELD.flags) as number) & HAS_ISSUES) !== 0
   }
 
   get details(): LogDetails | undefined {
@@ -541,8 +565,8 @@ class StoredEntry implements IndexEntry {
 
   /** The details as stored. */
   get detail(): string {
-    const length = this.#value(16) as number
-    return length === 0 ? '' : this.#file.detail(this.#offset, length, this.#value(17) as number)
+    const length = this.#value(FIELD.detailLength) as number
+    return length === 0 ? '' : this.#file.detail(this.#offset, length, this.#value(FIELD.detailChecksum) as number)
   }
 
   #text(field: number): string | undefined {

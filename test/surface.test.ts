@@ -1,6 +1,10 @@
 // The rules of the fold, one by one, over hand-made logs (FORMAT.md section 5). The service's own cases are in conformance/.
 
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { checkPath } from '../src/check.ts'
 import { DshRefError } from '../src/errors.ts'
 import { readSurface, type Surface } from '../src/surface.ts'
 import {
@@ -15,6 +19,7 @@ import {
   toolResult4,
   user,
 } from './support/rows.ts'
+import { rawBlocks, writeFrame } from './support/zstd-writer.ts'
 
 async function read(version: number, rows: readonly MadeRow[], everyRow = false): Promise<Surface> {
   async function* bytes() {
@@ -287,3 +292,23 @@ test('thousands of replacements at the far end of a long surface fold', async ()
   expect(nodes.length).toBe(20_000)
   expect(nodes.at(-1)).toBe(21_999)
 })
+
+test.each(['raw', 'zstd'] as const)(
+  'however many small logs are read, %s, the event loop has its turn',
+  async (encoding) => {
+    const directory = mkdtempSync(join(tmpdir(), 'dsh-ref-turns-'))
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+    const path = join(directory, encoding === 'raw' ? 'log.jsonl' : 'log.jsonl.zstd')
+    const [header, ...rows] = logOf(4, [user('a'), assistant('b')]).split(/(?<=\n)/)
+    const frames = [header, rows.join('')].map((frame) => writeFrame(rawBlocks(frame as string)))
+    writeFileSync(path, encoding === 'raw' ? [header, ...rows].join('') : Buffer.concat(frames))
+    for (const read of [() => readSurface({ kind: 'file', path, encoding }), () => checkPath(path, { roots: [] })]) {
+      let hasFired = false
+      setTimeout(() => {
+        hasFired = true
+      }, 0)
+      for (let count = 0; count < 10_000 && !hasFired; count++) await read()
+      expect(hasFired).toBe(true)
+    }
+  },
+)

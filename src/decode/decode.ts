@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { type BigIntStats, closeSync, fstatSync, openSync, read, readSync, type Stats, statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { cancelled, DshRefError, readFailed, throwIfCancelled, unreadable } from '../errors.ts'
+import { makePause } from '../pause.ts'
 import type { Issue, ReadingMode, SessionHeader } from '../types.ts'
 import { type AcceptanceState, type LogVisitor, RowAcceptance } from './acceptance.ts'
 import { decodeHeader } from './header.ts'
@@ -114,11 +115,11 @@ export interface LogReader<T> extends LogVisitor {
 
 const READ_BYTES = 1024 * 1024
 
-/**
- * A log no longer than this is read in one synchronous call, in a third of the time that asking for it and waiting takes.
- * Callers that read many let the event loop have its turn.
- */
+/** A log no longer than this is read in one synchronous call, in a third of the time that asking for it and waiting takes. */
 const SMALL_LOG_BYTES = 64 * 1024
+
+/** Between reads: thousands of small logs may be read one after another, and not one of them waits for anything. */
+const pause = makePause()
 
 const readLater = promisify(read)
 
@@ -191,6 +192,8 @@ async function readFile<T>(
   visit: (header: SessionHeader) => LogReader<T>,
   options: DecodeOptions,
 ): Promise<{ result: T; facts: LogFacts }> {
+  await pause()
+  throwIfCancelled(options.signal)
   return stable<{ result: T; facts: LogFacts }>(source.path, options.signal, async (earlier) => {
     using file = openLog(source.path)
     const { watch } = file

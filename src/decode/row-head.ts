@@ -181,13 +181,12 @@ export class RowHead {
     )
   }
 
-  // The next two see most of the bytes of a packed log, and are apart because small functions are compiled soon.
+  // The next two see most of the bytes of a packed log, and count in locals: a large number in a field is stored anew each time.
 
   /** Adds a list of deltas, behind its bracket, to the time and counts them as members; returns the offset behind it, or −1. */
   #addDeltas(bytes: Uint8Array, from: number): number {
     let at = from
     let members = 0
-    // Not in the fields: a number that large is stored anew each time.
     let time = this.time
     if (bytes[at] === BRACKET_CLOSE) at++
     else {

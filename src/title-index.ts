@@ -270,9 +270,6 @@ const FIELDS = Object.keys(FIELD).length
 /** Stands for the value of the entry before, and as an id for the name of its directory. */
 const SAME = 0
 
-const COMMA = 0x2c
-const BRACKET_CLOSE = 0x5d
-
 type Value = string | number | null
 
 /** Text that JSON writes as it is. */
@@ -283,9 +280,9 @@ const IS_MISPLACED = 2
 const HAS_ISSUES = 4
 
 function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffer {
-  // Flat text, entry by entry: eighty thousand values for five thousand entries, or one text that grows, take twice as long.
-  const lines: string[] = []
-  const details: string[] = []
+  // Text, entry by entry, and none of it is kept: as values there would be ninety thousand for five thousand entries.
+  const list = new AsciiWriter()
+  const details = new AsciiWriter()
   let lastProject: string | undefined
   let lastName: string | undefined
   let lastCwd: string | undefined
@@ -325,30 +322,33 @@ function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffer {
       detail.length,
       detail === '' ? 0 : checksumOfText(detail),
     ]
-    lines.push(line.join())
+    list.write(`${list.length === 0 ? '[' : ','}${line.join()}`)
     lastProject = project
     lastName = name
     lastCwd = cwd ?? lastCwd
-    if (detail !== '') details.push(detail)
+    details.write(detail)
   }
-  lines[0] = `[${lines[0] ?? ''}`
-  const listBytes = totalOf(lines) + lines.length
-  const file = Buffer.allocUnsafe(HEAD_BYTES + listBytes + totalOf(details))
-  let at = HEAD_BYTES
-  for (const line of lines) {
-    at += file.write(line, at, 'latin1')
-    file[at++] = COMMA
-  }
-  file[at - 1] = BRACKET_CLOSE
-  for (const detail of details) at += file.write(detail, at, 'latin1')
-  file.write(headOf(file.subarray(HEAD_BYTES, HEAD_BYTES + listBytes)), 'latin1')
-  return file
+  list.write(list.length === 0 ? '[]' : ']')
+  return Buffer.concat([Buffer.from(headOf(list.bytes)), list.bytes, details.bytes])
 }
 
-function totalOf(texts: readonly string[]): number {
-  let total = 0
-  for (const text of texts) total += text.length
-  return total
+/** Collects ASCII texts as bytes. */
+class AsciiWriter {
+  length = 0
+  #buffer = Buffer.allocUnsafeSlow(64 * 1024)
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.length)
+  }
+
+  write(text: string): void {
+    if (this.length + text.length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(2 * (this.length + text.length))
+      this.#buffer.copy(larger, 0, 0, this.length)
+      this.#buffer = larger
+    }
+    this.length += this.#buffer.write(text, this.length, 'latin1')
+  }
 }
 
 function lengthOf(text: string | undefined): number {

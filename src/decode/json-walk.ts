@@ -27,6 +27,11 @@ const MAX_DEPTH = 30
 
 const ESCAPED = Uint8Array.from({ length: 128 }, (_, code) => ('"\\/bfnrt'.includes(String.fromCharCode(code)) ? 1 : 0))
 
+/** Bytes of a string that are no more than themselves: all of UTF-8 beyond ASCII, and so are bytes that are no UTF-8. */
+const STANDS_FOR_ITSELF = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
+)
+
 const TRUE = bytesOf('true')
 const FALSE = bytesOf('false')
 const NULL = bytesOf('null')
@@ -92,16 +97,13 @@ export function skipString(bytes: Uint8Array, from: number, end: number): number
   if (bytes[from] !== QUOTE) return -1
   let at = from + 1
   for (;;) {
-    const byte = bytes[at] as number
-    // All of UTF-8 beyond ASCII stands for itself, and so do bytes that are no UTF-8. Past the last byte there is nothing
-    // (`undefined`), which compares false; the end is looked at once, not for each byte.
-    if (byte !== QUOTE && byte !== BACKSLASH && byte >= 0x20) at++
-    else if (byte === QUOTE) return at < end ? at + 1 : -1
-    else if (byte !== BACKSLASH) return -1
-    else {
-      at = escapeEnd(bytes, at + 1)
-      if (at === -1) return -1
-    }
+    // Past the last byte there is nothing (`undefined`), which stops as well; the end is looked at once, not for each byte.
+    while (STANDS_FOR_ITSELF[bytes[at] as number] === 1) at++
+    const byte = bytes[at]
+    if (byte === QUOTE) return at < end ? at + 1 : -1
+    if (byte !== BACKSLASH) return -1
+    at = escapeEnd(bytes, at + 1)
+    if (at === -1) return -1
   }
 }
 

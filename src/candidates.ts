@@ -170,8 +170,6 @@ export async function listCandidates(options: ListOptions): Promise<CandidateLis
   }
 }
 
-const NO_ISSUES: readonly Issue[] = []
-
 /** A session as found, and how much is known of it by now. There may be thousands of them, so it keeps no more than it must. */
 class Session {
   readonly directory: string
@@ -183,7 +181,7 @@ class Session {
   /** Why the log could not be read this time; the index keeps no such thing. */
   failure: Issue | undefined
   /** The other files that claim its id. */
-  duplicates: readonly Issue[] = NO_ISSUES
+  duplicates: readonly Issue[] = []
 
   constructor(directory: string, sizeBytes: number, entry: IndexEntry) {
     this.directory = directory
@@ -285,9 +283,9 @@ class Listing {
     const directoryKey = directoryKeyOf(directoryStat)
     const isListed = known !== undefined && known.directoryKey === directoryKey
     const generation = isListed ? undefined : generationIn(directory)
-    if (!isListed && !generation) return undefined
-    const name = generation?.name ?? (known as IndexEntry).name
-    const path = generation?.path ?? directory + sep + name
+    const name = isListed ? known.name : generation?.name
+    if (name === undefined) return undefined
+    const path = directory + sep + name
     const peek = generation && peekGeneration(generation, this.#options)
     const stat = peek?.state ?? logState(path, this.#issues)
     if (!stat) return undefined

@@ -307,11 +307,10 @@ export class SurfaceFold {
       if (isAssistant) return { ranges: [], count: 0 }
       return violation('sources-empty', seq, 'sourceEventSeqs is empty', 'at least one seq', stored)
     }
-    const only: unknown = stored[0]
-    // Half of all events: one earlier seq, which is all right whatever else is true.
-    if (stored.length === 1 && this.#isSeq(only) && only < seq) return { ranges: [only + 0, only + 0], count: 1 }
-    if (stored.length === 1 && Array.isArray(only) && only.length === 2) {
-      const [start, end]: unknown[] = only
+    if (stored.length === 1) {
+      // Nearly all: one earlier seq or range, which is all right whatever else is true.
+      const only: unknown = stored[0]
+      const [start, end]: unknown[] = Array.isArray(only) && only.length === 2 ? only : [only, only]
       const isRange = this.#isSeq(start) && this.#isSeq(end) && start <= end && end < seq
       if (isRange) return { ranges: [start + 0, end + 0], count: end - start + 1 }
     }

@@ -70,6 +70,11 @@ export function tagSafeStringBytes(text: string): number {
   return bytes
 }
 
+/** Whether a text is ASCII: as many bytes as UTF-16 units. */
+export function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length
+}
+
 /** UTF-8 bytes of a text as TextEncoder writes it: a lone surrogate counts 3, the length of the U+FFFD put in its place. */
 export function utf8Bytes(text: string): number {
   const units = text.length

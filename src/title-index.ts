@@ -4,6 +4,7 @@
 import { type BigIntStats, closeSync, fstatSync, mkdirSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { DshRefError } from './errors.ts'
+import { isAscii } from './json-bytes.ts'
 import type { TitleResume } from './surface.ts'
 import type { Issue, SessionHeader } from './types.ts'
 
@@ -320,7 +321,7 @@ function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffer {
       json(title),
       json(reading?.updatedAt),
       detail.length,
-      detail === '' ? 0 : checksumOfText(detail),
+      detail === '' ? 0 : checksumOf(Buffer.from(detail, 'latin1')),
     ]
     list.write(`${list.length === 0 ? '[' : ','}${line.join()}`)
     lastProject = project
@@ -365,10 +366,6 @@ function json(value: string | number | undefined): string {
 /** JSON in ASCII: it is decoded in a third of the time, and is as many bytes as characters. */
 function asciiOf(json: string): string {
   return isAscii(json) ? json : json.replace(/[\u0080-\uffff]/g, escapeUnit)
-}
-
-function isAscii(text: string): boolean {
-  return Buffer.byteLength(text) === text.length
 }
 
 /** The details as JSON, no text when there are none; `undefined` for damaged ones, which are not written again. */
@@ -424,9 +421,9 @@ class IndexFile {
   /** Details of an entry; throws `IndexDamaged` when they are not what was written. */
   detail(offset: number, length: number, checksum: number): string {
     this.#descriptor ??= this.#reopen()
-    const detail = readAt(this.#descriptor, offset, length).toString('latin1')
-    if (checksumOfText(detail) !== checksum) throw new IndexDamaged('An entry of the index is damaged')
-    return detail
+    const detail = readAt(this.#descriptor, offset, length)
+    if (checksumOf(detail) !== checksum) throw new IndexDamaged('An entry of the index is damaged')
+    return detail.toString('latin1')
   }
 
   close(): void {
@@ -470,20 +467,11 @@ function listLengthOf(head: string): number {
   throw new IndexDamaged('The index has another format')
 }
 
-const CHECKSUM_START = 0x811c9dc5
-
-/** FNV-1a over bytes. It has to find damage, not forgery, and node:crypto takes longer to load than this to run. */
-function checksumOfText(ascii: string): number {
-  let hash = CHECKSUM_START
-  for (let at = 0; at < ascii.length; at++) hash = Math.imul(hash ^ ascii.charCodeAt(at), 0x01000193)
-  return hash >>> 0
-}
-
-/** Much like it, over words, for much at once. */
+/** FNV-1a over words. It has to find damage, not forgery, and node:crypto takes longer to load than this to run. */
 function checksumOf(bytes: Uint8Array): number {
   const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes)
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >>> 2)
-  let hash = CHECKSUM_START
+  let hash = 0x811c9dc5
   // Not for…of, which takes ten times as long here.
   for (let at = 0; at < words.length; at++) {
     hash = Math.imul(hash ^ (words[at] as number), 0x01000193)

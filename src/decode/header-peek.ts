@@ -3,6 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+import { isAscii } from '../json-bytes.ts'
 import type { Issue, SessionHeader } from '../types.ts'
 import { decodeHeader } from './header.ts'
 import { decodeUtf8 } from './records.ts'
@@ -52,7 +53,7 @@ export function peekLogHeader(
     // Behind the bytes read stand those of a log before.
     if (end === -1 || end >= bytesRead || end > maxRowBytes || bytesRead > maxLogBytes) return undefined
     const row = decodeUtf8(peekedBytes, 0, end)
-    if (!isAscii(row, end) && !isUtf8(peekedBytes.subarray(0, end))) return undefined
+    if (!isAscii(row) && !isUtf8(peekedBytes.subarray(0, end))) return undefined
     const { header, issues } = decodeHeader(row, { allowUnknownVersion })
     const ownIssues = issues.length === 0 ? issues : issues.map((issue) => ({ ...issue, file: path }))
     return { header, issues: ownIssues, bytesRead, state }
@@ -61,9 +62,4 @@ export function peekLogHeader(
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
-}
-
-/** Whether a text that was decoded from so many bytes is ASCII: nothing stands for several of them, or for a wrong one. */
-function isAscii(text: string, bytes: number): boolean {
-  return text.length === bytes && Buffer.byteLength(text) === bytes
 }

@@ -37,7 +37,27 @@ const FALSE = bytesOf('false')
 const NULL = bytesOf('null')
 
 /** Digits of the largest number that is a safe integer whatever its digits are. */
-export const SAFE_DIGITS = 15
+const SAFE_DIGITS = 15
+
+/** Reads non-negative integers as `JSON.stringify` writes them, if they are safe whatever their digits are. */
+export class IntegerReader {
+  /** The offset behind the last integer that was read. */
+  end = 0
+
+  /** The non-negative integer at `from`, or −1. */
+  read(bytes: Uint8Array, from: number): number {
+    let at = from
+    let value = 0
+    for (let digit = (bytes[at] as number) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - ZERO) {
+      value = value * 10 + digit
+      at++
+    }
+    const digits = at - from
+    if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO)) return -1
+    this.end = at
+    return value
+  }
+}
 
 /** The bytes of an ASCII text. */
 export function bytesOf(text: string): Uint8Array {
@@ -163,8 +183,7 @@ function skipDigits(bytes: Uint8Array, from: number, end: number): number {
 
 /** Walks over a non-negative integer as `JSON.stringify` writes it, if it is safe whatever its digits are. */
 export function skipInteger(bytes: Uint8Array, from: number): number {
-  let at = from
-  while ((bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
-  const digits = at - from
-  return digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO) ? -1 : at
+  return skipped.read(bytes, from) === -1 ? -1 : skipped.end
 }
+
+const skipped = new IntegerReader()

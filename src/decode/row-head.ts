@@ -5,7 +5,7 @@
 // known, its seq is contiguous, and its last member is no surface metadata it may not have. That the bytes in between are
 // JSON is proved by `check`, which walks or parses every row.
 
-import { bytesOf, hasBytes, SAFE_DIGITS, skipInteger } from './json-walk.ts'
+import { bytesOf, hasBytes, IntegerReader, skipInteger } from './json-walk.ts'
 import { hasPackedRows, PACKED_PAYLOAD, type RowKind, vocabularyOf } from './vocabulary.ts'
 
 const QUOTE = 0x22
@@ -54,6 +54,7 @@ export class RowHead {
   dataStart = 0
 
   readonly #byHash: ReadonlyMap<number, KnownRow>
+  readonly #integer = new IntegerReader()
   /** Rows come in runs of one type: what the last row was is tried first. */
   #known: KnownRow
 
@@ -94,33 +95,19 @@ export class RowHead {
     return known && hasBytes(bytes, start, known.prefix) ? known : undefined
   }
 
-  /** Reads a canonical non-negative integer; returns the offset behind it, or −1. */
+  /** Reads the seq; returns the offset behind it, or −1. */
   #readSeq(bytes: Uint8Array, from: number): number {
-    let at = from
-    let value = 0
-    for (let digit = (bytes[at] as number) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - ZERO) {
-      value = value * 10 + digit
-      at++
-    }
-    const digits = at - from
-    if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[from] === ZERO)) return -1
-    this.seq = value
-    return at
+    this.seq = this.#integer.read(bytes, from)
+    return this.seq === -1 ? -1 : this.#integer.end
   }
 
+  /** Reads the time; returns the offset behind it, or −1. */
   #readTime(bytes: Uint8Array, from: number): number {
     const isNegative = bytes[from] === MINUS
-    const first = isNegative ? from + 1 : from
-    let at = first
-    let value = 0
-    for (let digit = (bytes[at] as number) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - ZERO) {
-      value = value * 10 + digit
-      at++
-    }
-    const digits = at - first
-    if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[first] === ZERO)) return -1
+    const value = this.#integer.read(bytes, isNegative ? from + 1 : from)
+    if (value === -1) return -1
     this.time = isNegative ? 0 - value : value
-    return at
+    return this.#integer.end
   }
 
   /** A surface row as nearly all are written: plain append, with or without cited sources in front. */
@@ -192,15 +179,9 @@ export class RowHead {
     else {
       do {
         const isNegative = bytes[at] === MINUS
-        if (isNegative) at++
-        const first = at
-        let delta = 0
-        for (let digit = (bytes[at] as number) - ZERO; digit >= 0 && digit <= 9; digit = (bytes[at] as number) - ZERO) {
-          delta = delta * 10 + digit
-          at++
-        }
-        const digits = at - first
-        if (digits === 0 || digits > SAFE_DIGITS || (digits > 1 && bytes[first] === ZERO)) return -1
+        const delta = this.#integer.read(bytes, isNegative ? at + 1 : at)
+        if (delta === -1) return -1
+        at = this.#integer.end
         time += isNegative ? 0 - delta : delta
         if (time > Number.MAX_SAFE_INTEGER || time < Number.MIN_SAFE_INTEGER) return -1
         members++

@@ -17,6 +17,9 @@ const FAILURE: Readonly<Record<UriCheck, string>> = {
   canonical: 'is not the canonical spelling of any session id',
 }
 
+/** What no `\` escapes, and so ends a label without a mention. */
+const LINE_TERMINATORS: ReadonlySet<string | undefined> = new Set(['\n', '\r', '\u2028', '\u2029'])
+
 /** Code points of an input shown in a message; a URI of a usual id is shorter. */
 const SHOWN_CODE_POINTS = 80
 
@@ -104,7 +107,7 @@ export function parseReferenceText(text: string): { text: string; references: Re
     }
     const mention = findMention(start)
     if (mention === undefined) continue
-    const label = text.slice(start + '@['.length, mention.labelEnd).replace(/\\([\s\S])/g, '$1')
+    const label = text.slice(start + '@['.length, mention.labelEnd).replace(/\\(.)/g, '$1')
     take(start, mention.end, { sessionId: decodeSessionUri(mention.uri), label })
     token.lastIndex = mention.end
   }
@@ -143,11 +146,13 @@ function mentionFinder(text: string): (start: number) => MentionPlace | undefine
   }
 }
 
-/** Index of the first `]` without a `\` before it, or the length of the text. */
+/** Index of the first `]` without a `\` before it, of a `\` that stands before a line terminator, or the length of the text. */
 function labelEndFrom(text: string, start: number): number {
   for (let index = start; index < text.length; index++) {
     if (text[index] === ']') return index
-    if (text[index] === '\\') index += 1
+    if (text[index] !== '\\') continue
+    if (LINE_TERMINATORS.has(text[index + 1])) return index
+    index += 1
   }
   return text.length
 }

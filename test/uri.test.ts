@@ -170,7 +170,14 @@ describe('parseReferenceText()', () => {
     [`@[](${A})`, '@', ''],
     [`@[$1 $& $$](${A})`, '@$1 $& $$', '$1 $& $$'],
     [`@[a\\nb](${A})`, '@anb', 'anb'],
-    [`@[a\\\nb](${A})`, '@a\nb', 'a\nb'],
+    [`@[a\nb](${A})`, '@a\nb', 'a\nb'],
+    ...['\n', '\r', '\r\n', '\u2028', '\u2029'].map((end): [string, string, string] => [
+      `@[a\\${end}b](${A})`,
+      `@[a\\${end}b](@a)`,
+      'a',
+    ]),
+    [`@[a\\\\\nb](${A})`, '@a\\\nb', 'a\\\nb'],
+    [`@[x @[y\\\n@[z](${A})`, '@[x @[y\\\n@z', 'z'],
     [`${A}=`, '@a=', 'a'],
   ]
   for (const [text, written, label] of found) {
@@ -184,6 +191,7 @@ describe('parseReferenceText()', () => {
     ['openings', '@['],
     ['openings with escapes', '@[\\\\\\'],
     ['openings and one end', '@[\\]'],
+    ['openings and line ends that are not escaped', '@[\\\n'],
     ['labels without a destination', '@[]'],
     ['destinations without an end', '@[](dsh-session:'],
     ['destinations that end in a blank', '@[](dsh-session: '],

@@ -34,6 +34,10 @@ const mentionSoup = fc
       'IuS8muivnSI',
       ' ',
       '\n',
+      '\\\n',
+      '\\\r',
+      '\u2028',
+      '\u2029',
       'x',
       '界',
     ),
@@ -55,10 +59,10 @@ function orRefusal<T>(call: () => T): T | 'refused' {
 function parseByRegex(text: string): { text: string; references: Reference[] } {
   const references: Reference[] = []
   const written = text.replace(
-    /@\[((?:\\[\s\S]|[^\\\]])*)\]\((dsh-session:[^)\s]*)\)|dsh-session:[A-Za-z0-9_-]+/g,
+    /@\[((?:\\.|[^\\\]])*)\]\((dsh-session:[^)\s]*)\)|dsh-session:[A-Za-z0-9_-]+/g,
     (whole, escaped: string | undefined, uri: string | undefined) => {
       const sessionId = decodeSessionUri(uri ?? whole)
-      const label = escaped?.replace(/\\([\s\S])/g, (_, character: string) => character) ?? sessionId
+      const label = escaped?.replace(/\\(.)/g, (_, character: string) => character) ?? sessionId
       references.push({ sessionId, label })
       return `@${label}`
     },

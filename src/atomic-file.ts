@@ -27,8 +27,8 @@ export interface WriteOptions {
 }
 
 /**
- * Writes `content` to `path`, mode 0600, replacing what was there. A planted file or link is never followed: the temporary
- * is created exclusively. Throws `READ_FAILED`/`unreadable` with the errno when the system refuses.
+ * Writes `content` to `path`, mode 0600, replacing what was there. No link is followed, a planted one neither: the temporary
+ * is created exclusively. Whether the path may be written at all is write-guard.ts. Throws `READ_FAILED`/`unreadable` with the errno when the system refuses.
  */
 export async function writeFileAtomic(
   path: string,

@@ -90,6 +90,8 @@ export interface PrepareRequest
   readonly salvage?: boolean | undefined
   /** Where full transcripts of truncated sources go; absent: nowhere. */
   readonly spill?: Spill | undefined
+  /** Told of each log that was found, before it is read; what it throws refuses the message. */
+  readonly onLocated?: ((log: LocatedLog) => void) | undefined
 }
 
 /** One source as it was read and cut. */
@@ -202,7 +204,7 @@ export interface Capture {
 /** How a source is read. */
 export type CaptureOptions = Pick<
   PrepareRequest,
-  'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'salvage'
+  'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'salvage' | 'onLocated'
 >
 
 /** Reads one source whole and projects it. */
@@ -227,6 +229,7 @@ async function surfaceOf(
 ): Promise<{ surface: SalvagedSurface; issues: readonly Issue[] }> {
   if ('surface' in input) return { surface: input.surface, issues: [] }
   const log = 'log' in input ? input.log : await locateSession(input.sessionId, options)
+  options.onLocated?.(log)
   return {
     surface: await readSurfaceOrPrefix(sourceOf(log), { ...options, texts: 'conversation' }),
     issues: log.issues,
@@ -250,6 +253,7 @@ async function targetWindow(
   if (request.target === undefined) return { contextWindow: undefined, issues: [] }
   try {
     const log = await locateSession(request.target, request)
+    request.onLocated?.(log)
     return { contextWindow: await readContextWindow(sourceOf(log), request), issues: [] }
   } catch (error) {
     if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error

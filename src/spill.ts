@@ -17,8 +17,10 @@ const OTHERS_MODE_BITS = 0o077
 const HASH_DIGITS = 16
 const RANDOM_BYTES = 12
 
-/** Names this tool gives. A temporary is what a killed process left of a save. */
-const DIRECTORY_NAME = /^session-[0-9a-f]{16}$/
+/** The names this tool gives to directories in a spill directory. */
+export const SPILL_DIRECTORY_NAME = /^session-[0-9a-f]{16}$/
+
+/** The names this tool gives to files in them. A temporary is what a killed process left of a save. */
 const FILE_NAME = /^[0-9a-f]{24}-session-reference-[1-9][0-9]*\.txt(?<temporary>\.tmp)?$/
 
 /** A name may be taken, and the directory may be pruned away under the hand; more often than this is no accident. */
@@ -220,7 +222,7 @@ export async function pruneSpills(
 async function filesIn(root: string): Promise<(SpillFile & { isTemporary: boolean })[]> {
   const files: (SpillFile & { isTemporary: boolean })[] = []
   for (const session of await entriesOf(root)) {
-    if (!session.isDirectory() || !DIRECTORY_NAME.test(session.name)) continue
+    if (!session.isDirectory() || !SPILL_DIRECTORY_NAME.test(session.name)) continue
     const directory = join(root, session.name)
     for (const entry of await entriesOf(directory)) {
       const name = FILE_NAME.exec(entry.name)

@@ -1,12 +1,13 @@
 // The private cache of the list: headers, titles and health of logs that were read before, each good for exactly the file
 // it came from. Whatever is wrong with the cache costs time, never correctness. Which logs there are is candidates.ts.
 
-import { type BigIntStats, closeSync, fstatSync, mkdirSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { type BigIntStats, closeSync, fstatSync, lstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { isAbsolute, join, resolve, sep } from 'node:path'
 import { DshRefError } from './errors.ts'
 import { isAscii } from './json-bytes.ts'
 import type { TitleResume } from './surface.ts'
 import type { Issue, SessionHeader } from './types.ts'
+import { WriteGuard } from './write-guard.ts'
 
 /**
  * First words of the file. Raise the number whenever an entry changes its shape, or reading the same log would give
@@ -215,15 +216,33 @@ export class TitleIndex {
 }
 
 /**
- * Opens the index in `directory`; one that is missing, damaged, of another format or writable for others is empty.
- * `undefined` when the directory lies below one of `roots`, under which nothing is ever written.
+ * Opens the index in `directory`; one that is missing, damaged, of another format or writable for others is empty. Throws
+ * `INVALID_CONFIG` when the guard of `roots` and of the `logs` that are read allows no writing there.
  */
-export function openTitleIndex(directory: string, roots: readonly string[], now = Date.now()): TitleIndex | undefined {
-  const real = realPath(directory)
-  if (roots.some((root) => isBelow(real, realPath(root)))) return undefined
+export function openTitleIndex(
+  directory: string,
+  roots: readonly string[],
+  now = Date.now(),
+  logs: readonly string[] = [],
+): TitleIndex {
+  const guard = new WriteGuard(roots, logs)
+  const advice = 'name one elsewhere with $DSH_REF_CACHE_DIR or $XDG_CACHE_HOME'
+  guard.allow({ path: directory, what: 'cache directory', advice })
+  const path = join(directory, FILE_NAME)
+  if (hasOtherNames(path)) guard.allow({ path, what: 'title index', advice })
   const index = new TitleIndex(directory, now)
   index.load()
   return index
+}
+
+/** Whether a file is, or may be, one of somewhere else. */
+function hasOtherNames(path: string): boolean {
+  try {
+    const state = lstatSync(path)
+    return state.isSymbolicLink() || state.nlink > 1
+  } catch {
+    return false // nothing there to be replaced
+  }
 }
 
 interface Kept {
@@ -564,21 +583,4 @@ class StoredEntry implements IndexEntry {
   #value(field: number): Value {
     return this.#values[this.#at + field] as Value
   }
-}
-
-// --- where it may be ---
-
-/** The real path of something whose last parts need not exist yet. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    const parent = dirname(path)
-    return parent === path ? path : join(realPath(parent), basename(path))
-  }
-}
-
-function isBelow(path: string, root: string): boolean {
-  const way = relative(root, path)
-  return way === '' || !(way === '..' || way.startsWith('../') || way.startsWith('..\\') || isAbsolute(way))
 }

@@ -26,6 +26,7 @@ const LEVELS = [
       'salvage',
       'spill',
       'atomic-file',
+      'write-guard',
       'pause',
     ],
   },

@@ -265,7 +265,7 @@ describe('a list reads', () => {
       })
     const before = state()
     await listWithIndex({ query: 'x', sort: 'title', health: 'ok' })
-    expect(openTitleIndex(join(home.root, 'cache'), [home.root])).toBeUndefined()
+    expect(() => openTitleIndex(join(home.root, 'cache'), [home.root])).toThrow(/lies in the sessions root/)
     expect(state()).toEqual(before)
   })
 

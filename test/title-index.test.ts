@@ -247,13 +247,14 @@ describe('a cache directory', () => {
     expect(readdirSync(cache)).toEqual([])
   })
 
-  test('below a sessions root is none, by whatever way it is there', () => {
+  test('below a sessions root is refused, by whatever way it is there', () => {
     const root = join(directory, 'sessions')
     mkdirSync(root)
     symlinkSync(root, join(directory, 'link'))
-    expect(openTitleIndex(join(root, 'a', 'b'), [root])).toBeUndefined()
-    expect(openTitleIndex(join(directory, 'link', 'a'), [root])).toBeUndefined()
-    expect(openTitleIndex(root, [join(directory, 'link')])).toBeUndefined()
+    const refused = /lies in the sessions root .*; name one elsewhere with \$DSH_REF_CACHE_DIR/
+    expect(() => openTitleIndex(join(root, 'a', 'b'), [root])).toThrow(refused)
+    expect(() => openTitleIndex(join(directory, 'link', 'a'), [root])).toThrow(refused)
+    expect(() => openTitleIndex(root, [join(directory, 'link')])).toThrow(refused)
     expect(openTitleIndex(join(directory, 'sessions-cache'), [root])).toBeDefined()
     expect(existsSync(join(root, 'a'))).toBe(false)
   })

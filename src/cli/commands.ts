@@ -152,7 +152,7 @@ const list: CommandSpec = {
   ],
   notes: [
     'The query matches id, directory or title, whatever the case. Without --sort the directory of the target comes first, then sessions without one; the newest first.',
-    'Fields of tsv are sessionId, label, cwd, createdAt, updatedAt, sizeBytes, formatVersion, origin, parentSession, health, uri and path, times in milliseconds; in values \\\\ is a backslash, \\t a tab, \\n and \\r line breaks. What was read of a log is kept in $DSH_REF_CACHE_DIR, else $XDG_CACHE_HOME/dsh-ref, else ~/.cache/dsh-ref.',
+    'Fields of tsv are sessionId, label, cwd, createdAt, updatedAt, sizeBytes, formatVersion, origin, parentSession, health, uri and path, times in milliseconds; in values \\\\ is a backslash, \\t a tab, \\n and \\r line breaks. What was read of a log is kept in $DSH_REF_CACHE_DIR, else $XDG_CACHE_HOME/dsh-ref, else ~/.cache/dsh-ref; a place in a sessions root is refused.',
   ],
   groups: [
     {
@@ -334,7 +334,8 @@ const prepare: CommandSpec = {
         format('what to print (default: text)', 'text', 'snapshot', 'json', 'jsonl', 'chat'),
         {
           flags: '--output <file>',
-          summary: 'write to this file, whole or not at all, readable by its owner only',
+          summary:
+            'write to this file, whole or not at all, readable by its owner only; a link is followed and stays, a session log or a device is refused',
           takes: 'file',
         },
         {
@@ -437,7 +438,7 @@ const spill: CommandSpec = {
   summary: 'Look after the transcripts that prepare saved.',
   examples: ['dsh-ref spill list --spill-dir auto', 'dsh-ref spill prune --older-than 7d --dry-run'],
   statuses: [2, 4],
-  environment: SPILL_PLACES,
+  environment: [...ROOTS, ...SPILL_PLACES],
   commands: [
     {
       name: 'list',
@@ -452,7 +453,9 @@ const spill: CommandSpec = {
       name: 'prune',
       summary: 'Remove old transcripts.',
       examples: ['dsh-ref spill prune --older-than 7d'],
-      notes: ['Only files that dsh-ref itself named are removed. Their paths are printed.'],
+      notes: [
+        'Only files that dsh-ref itself named are removed. Their paths are printed. A directory in a sessions root is refused.',
+      ],
       groups: [
         options(
           { flags: '--older-than <age>', summary: 'remove what was saved longer ago: 12h, 7d, 4w (needed)' },
@@ -462,7 +465,7 @@ const spill: CommandSpec = {
         ),
       ],
       statuses: [2, 4],
-      environment: SPILL_PLACES,
+      environment: [...ROOTS, ...SPILL_PLACES],
       load: async () => (await import('./spill.ts')).prune,
     },
   ],

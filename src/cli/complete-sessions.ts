@@ -41,7 +41,7 @@ const TITLE_LENGTH = 60
 export async function offerSessions(word: string, context: CommandContext, isRaw: boolean): Promise<OfferedSessions> {
   const query = word.startsWith('dsh-session:') ? '' : word.replace(/^id:/, '')
   const roots = resolveRoots(context).paths
-  const index = openTitleIndex(cacheDirectory(context.env, context.home), roots)
+  const index = indexOf(context, roots)
   const sessions = (index && known(index, roots)) ?? (await listed(query, context, roots, index))
   const isOtherwiseRead = await otherReadings(sessions, context)
   const now = Date.now()
@@ -62,6 +62,16 @@ export async function offerSessions(word: string, context: CommandContext, isRaw
     [sessionId, title, cwd].some((text) => text?.toLocaleLowerCase().includes(lower)),
   )
   return { items: finish(offered('', named)), isByTitle: true }
+}
+
+/** The title index; `undefined` where it may not be written, which a Tab is no time to say. */
+function indexOf(context: CommandContext, roots: readonly string[]): TitleIndex | undefined {
+  try {
+    return openTitleIndex(cacheDirectory(context.env, context.home), roots)
+  } catch (error) {
+    if (error instanceof DshRefError) return undefined
+    throw error
+  }
 }
 
 /** The sessions that the index knows; `undefined` when it does not know all there are. */

@@ -10,9 +10,9 @@ import {
 } from '../candidates.ts'
 import { invalidConfig } from '../errors.ts'
 import { strictJson } from '../json-bytes.ts'
-import { cacheDirectory, openTitleIndex } from '../title-index.ts'
 import type { Issue } from '../types.ts'
 import { encodeSessionUri, formatMention } from '../uri.ts'
+import { titleIndexOf } from './cache.ts'
 import { absolutePath, integer, type OptionType, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { readingOptions, targetOf } from './sessions.ts'
@@ -97,6 +97,8 @@ export const list: CommandBody = async (context, args, options) => {
   }
   const fields = fieldsOf(given.fields, format)
   const reading = readingOptions(context, options)
+  // Before anything is read: it refuses a place where nothing may be written.
+  const index = options.cache === false ? undefined : titleIndexOf(given.target, context, reading.roots)
   const { target, issues: targetIssues } = await targetOf(given.target, context, reading)
   const found = await listCandidates({
     ...reading,
@@ -113,8 +115,7 @@ export const list: CommandBody = async (context, args, options) => {
     sort: given.sort,
     depth: options.long === true || needsReading(format, fields) ? 'titles' : 'headers',
     includeUnreadable: given.health !== undefined || format === 'json' || format === 'jsonl',
-    index:
-      options.cache === false ? undefined : openTitleIndex(cacheDirectory(context.env, context.home), reading.roots),
+    index,
     onProgress: context.stderr.isTerminal ? progressOf(context, now) : undefined,
   } satisfies ListOptions)
 

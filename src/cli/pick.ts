@@ -6,7 +6,7 @@ import { cancelled, DshRefError, invalidConfig, readFailed } from '../errors.ts'
 import { MAX_REFERENCES } from '../pipeline.ts'
 import { project } from '../project.ts'
 import { renderPick } from '../render/pick.ts'
-import { cacheDirectory, openTitleIndex } from '../title-index.ts'
+import { titleIndexOf } from './cache.ts'
 import { integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext, Terminal } from './print.ts'
 import { type ReadingOptions, readingOptions, surfaceOf, targetOf } from './sessions.ts'
@@ -40,19 +40,20 @@ export const pick: CommandBody = async (context, [query], options) => {
       value: format,
     })
   }
+  const reading = readingOptions(context, options)
+  const index = titleIndexOf(given.target, context, reading.roots)
   const terminal = context.terminal?.()
   if (!terminal) {
     throw invalidConfig(
       'pick needs a terminal to choose in, and there is none; use "dsh-ref list" and --ref in scripts, see "dsh-ref help sessions"',
     )
   }
-  const reading = readingOptions(context, options)
   const { target, issues } = await targetOf(given.target, context, reading)
   const { candidates } = await listCandidates({
     ...reading,
     target,
     limit: given.limit ?? DEFAULT_LIMIT,
-    index: openTitleIndex(cacheDirectory(context.env, context.home), reading.roots),
+    index,
   })
   if (candidates.length === 0) {
     throw readFailed(

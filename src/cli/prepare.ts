@@ -4,9 +4,10 @@ import { invalidConfig } from '../errors.ts'
 import { strictJson, utf8Bytes } from '../json-bytes.ts'
 import { type Prepared, prepare as prepareMessage } from '../pipeline.ts'
 import type { TextBlock } from '../types.ts'
+import { WriteGuard } from '../write-guard.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
-import { readingOptions, referenceOf, targetOf } from './sessions.ts'
+import { pathsNamed, readingOptions, referenceOf, targetOf } from './sessions.ts'
 import { spillFor } from './spill.ts'
 
 /** Values of `--format`. */
@@ -32,8 +33,14 @@ export const prepare: CommandBody = async (context, args, options) => {
   })
   const reading = readingOptions(context, options)
   const isDryRun = options.dryRun === true
-  const spill = isDryRun ? undefined : await spillFor(spillDir, context)
   const refs = (options.ref as readonly string[] | undefined) ?? []
+  // Before anything is read, as far as it is known by then what will be; the rest when it is found.
+  const guard = new WriteGuard(reading.roots, pathsNamed(refs, targetArgument, context))
+  const stdinFile = refs.includes('-') ? context.stdin.file?.() : undefined
+  if (stdinFile) guard.protectOpen(stdinFile, 'standard input')
+  const outputFile = output === undefined ? undefined : allowedOutput(absolutePath(output, context), guard)
+  const wantedSpill = await spillFor(spillDir, context, guard)
+  const spill = isDryRun ? undefined : wantedSpill
   const message = await messageOf(args, refs, context)
   const { target, issues: targetIssues } = await targetOf(targetArgument, context, reading)
   const references = await Promise.all(refs.map((ref) => referenceOf(ref, context, reading)))
@@ -44,6 +51,7 @@ export const prepare: CommandBody = async (context, args, options) => {
     target: target?.sessionId,
     references,
     spill,
+    onLocated: ({ path }) => guard.protect(path),
   })
   const issues = [...targetIssues, ...prepared.issues]
   context.print.refuseIfStrict(issues)
@@ -54,12 +62,17 @@ export const prepare: CommandBody = async (context, args, options) => {
   }
   if (isDryRun) return context.print.issues(issues)
   const product = rendered(prepared, format, message.hasFinalNewline)
-  if (output === undefined) await context.print.out(await shown(product, context))
+  if (outputFile === undefined) await context.print.out(await shown(product, context))
   else {
     const { writeFileAtomic } = await import('../atomic-file.ts')
-    await writeFileAtomic(absolutePath(output, context), product, { signal: context.signal })
+    await writeFileAtomic(outputFile, product, { signal: context.signal })
   }
   await context.print.issues(issues)
+}
+
+/** The file that `--output` leads to, if it may be written. */
+function allowedOutput(path: string, guard: WriteGuard): string {
+  return guard.allow({ path, what: 'output file', advice: 'name one elsewhere with --output' })
 }
 
 /** What is kept and what it costs, as a table or with `--format json` as JSON. */

@@ -14,6 +14,7 @@ import {
 } from '../errors.ts'
 import { strictJson } from '../json-bytes.ts'
 import type { Issue, IssueKind } from '../types.ts'
+import type { FileIdentity } from '../write-guard.ts'
 
 /** Options that every command takes. */
 export interface GlobalOptions {
@@ -63,6 +64,8 @@ export interface Terminal {
 /** Standard input. */
 export interface Input {
   readonly isTerminal: boolean
+  /** What it is when it is a regular file. */
+  readonly file?: () => FileIdentity | undefined
   /** The bytes as they arrive; refuses with `CANCELLED` when the signal fires, with `READ_FAILED` when they cannot be read. */
   chunks(): AsyncIterable<Uint8Array>
 }
@@ -391,6 +394,10 @@ function openInput(signal: AbortSignal): Input {
   return {
     get isTerminal() {
       return isatty(0)
+    },
+    file() {
+      const state = fstatSync(0, { bigint: true })
+      return state.isFile() ? state : undefined
     },
     async *chunks() {
       // Node reads a directory as an empty stream.

@@ -36,6 +36,23 @@ export function readingOptions(context: CommandContext, options: CommandOptions)
   }
 }
 
+/**
+ * The logs and session directories that arguments name by their paths, and that of `$DSH_SESSION_JSONL` when it stands in for
+ * a target: known before anything is read.
+ */
+export function pathsNamed(
+  names: readonly string[],
+  target: string | undefined,
+  context: Pick<CommandContext, 'cwd' | 'env' | 'home'>,
+): string[] {
+  const paths = (target === undefined ? names : [...names, target]).flatMap((name) => {
+    const parsed = parseSessionArgument(name, context.cwd)
+    return parsed.kind === 'path' ? [parsed.path] : []
+  })
+  const ofTarget = target === undefined ? context.env.DSH_SESSION_JSONL?.trim() : undefined
+  return ofTarget ? [...paths, absolutePath(ofTarget, context)] : paths
+}
+
 /** Finds what a `--ref` names; a log on standard input is read at once, since its id stands in it. */
 export async function referenceOf(
   argument: string,

@@ -1,11 +1,11 @@
 // `dsh-ref spill list|prune`, and the directory that `--spill-dir` names for every command. Saving is ../spill.ts, which is
 // loaded only where transcripts may be saved.
 
-import { realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { DshRefError, invalidConfig, readFailed } from '../errors.ts'
 import type { Spill } from '../pipeline.ts'
 import type { SpilledTranscript } from '../spill.ts'
+import { WriteGuard } from '../write-guard.ts'
 import { absolutePath, type OptionType, oneOf, optionsOf, resolveRoots, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 
@@ -21,12 +21,15 @@ const MILLISECONDS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_8
 const FORMATS = ['table', 'json'] as const
 
 /** How `prepare` saves transcripts: into `--spill-dir`, else `$DSH_REF_SPILL_DIR`; `undefined` when neither is given. */
-export async function spillFor(option: string | undefined, context: CommandContext): Promise<Spill | undefined> {
+export async function spillFor(
+  option: string | undefined,
+  context: CommandContext,
+  guard: WriteGuard,
+): Promise<Spill | undefined> {
   const directory = directoryOf(option, context)
   if (directory === undefined) return undefined
-  refuseSessionsRoot(directory.path, context)
   const [{ spillTo }, { renderTranscript }] = await Promise.all([
-    import('../spill.ts'),
+    allowIn(directory, guard),
     import('../render/transcript.ts'),
   ])
   return spillTo(directory.path, { render: renderTranscript, isPrivate: directory.isAuto })
@@ -50,8 +53,8 @@ export const prune: CommandBody = async (context, _, options) => {
     olderThan,
   } = optionsOf(options, { format: oneOf(FORMATS), spillDir: text(), olderThan: duration() })
   if (olderThan === undefined) throw invalidConfig('Option --older-than is missing; give an age such as 7d')
-  const { pruneSpills } = await import('../spill.ts')
   const directory = directoryOf(spillDir, context) ?? autoDirectory(context)
+  const { pruneSpills } = await allowIn(directory, new WriteGuard(resolveRoots(context).paths))
   const { removed, issues } = await orNothing(
     directory.isAuto,
     () => pruneSpills(directory.path, olderThan, { isDryRun: options.dryRun === true }),
@@ -91,27 +94,16 @@ function autoDirectory({ env, home }: CommandContext): SpillDirectory {
   return { path: join(isAbsolute(state) ? state : join(home, '.local', 'state'), 'dsh-ref', 'spill'), isAuto: true }
 }
 
-/** Nothing is ever written under a sessions root (DESIGN.md section 1). */
-function refuseSessionsRoot(directory: string, context: CommandContext): void {
-  const real = realPath(directory)
-  for (const root of resolveRoots(context).paths) {
-    const path = relative(realPath(root), real)
-    if (path !== '' && (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path))) continue
-    throw invalidConfig(`The spill directory ${directory} lies in the sessions root ${root}; name one elsewhere`, {
-      directory,
-      root,
-    })
-  }
-}
-
-/** The real path of what exists, followed by the rest. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    // Missing or closed: whoever opens it says so.
-    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path))
-  }
+/** Asks the guard for a spill directory and what is saved in it; gives the module that writes and removes there. */
+async function allowIn({ path }: SpillDirectory, guard: WriteGuard): Promise<typeof import('../spill.ts')> {
+  const module = await import('../spill.ts')
+  guard.allow({
+    path,
+    what: 'spill directory',
+    advice: 'name one elsewhere with --spill-dir, $DSH_REF_SPILL_DIR or $XDG_STATE_HOME',
+    directories: module.SPILL_DIRECTORY_NAME,
+  })
+  return module
 }
 
 async function orNothing<Result>(isAuto: boolean, read: () => Promise<Result>, nothing: Result): Promise<Result> {

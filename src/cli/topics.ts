@@ -88,7 +88,7 @@ export const TOPICS: readonly Topic[] = [
         ['dsh-ref check --all', 'does so for every session'],
         ['--salvage', 'reads the longest valid prefix; the output says that it is one, and where it ends'],
       ],
-      'What cannot change the messages, such as an unknown kind of event or an extra key, is read and reported as an issue. No command repairs, moves or touches a log.',
+      'What cannot change the messages, such as an unknown kind of event or an extra key, is read and reported as an issue. No command repairs, moves or changes a log.',
     ],
   },
 ]

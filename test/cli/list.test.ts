@@ -338,9 +338,15 @@ describe('the cache of list', () => {
     expect({ status, lines: stdout.split('\n').length, stderr }).toEqual({ status: 0, lines: 8, stderr: '' })
   })
 
-  test('is never below a sessions root', async () => {
-    await runProgram(['list', '--root', home.root], { env: { DSH_REF_CACHE_DIR: join(home.root, 'cache') } })
+  test('is refused below a sessions root', async () => {
+    const env = { DSH_REF_CACHE_DIR: join(home.root, 'cache') }
+    const { status, stdout, stderr } = await runProgram(['list', '--root', home.root], { env })
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
+    expect(stderr).toMatch(
+      /cache directory .* lies in the sessions root .*DSH_REF_CACHE_DIR.*\[SESSION_REFERENCE_INVALID_CONFIG\]/,
+    )
     expect(existsSync(join(home.root, 'cache'))).toBe(false)
+    expect((await runProgram(['list', '--no-cache', '--root', home.root], { env })).status).toBe(0)
   })
 })
 

@@ -1,10 +1,8 @@
 // "How" of issue 5: nothing under a sessions root is created, changed, locked or touched, by any command, whether or not the
 // user could write there.
 
-import { createHash } from 'node:crypto'
 import {
   chmodSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,6 +21,7 @@ import { type Home, makeHome } from '../support/homes.ts'
 import { PROGRAM, run } from '../support/program.ts'
 import { assistant, logOf, logOnly, replacing, user } from '../support/rows.ts'
 import { isInstalled } from '../support/terminal.ts'
+import { everythingIn } from '../support/tree.ts'
 import { rawBlocks, writeFrame } from '../support/zstd-writer.ts'
 
 const NOBODY = 65534
@@ -63,25 +62,6 @@ afterAll(() => {
   home.remove()
   rmSync(work, { recursive: true, force: true })
 })
-
-/** All there is to see of a tree: listings, kinds, modes, sizes, times and contents. */
-function everythingIn(root: string): Record<string, unknown> {
-  const seen: Record<string, unknown> = {}
-  const look = (path: string) => {
-    const state = lstatSync(path, { bigint: true })
-    const { mode, size, mtimeNs, ctimeNs, ino, nlink, uid } = state
-    const facts = { mode, mtimeNs, ctimeNs, ino, nlink, uid, size }
-    if (state.isDirectory()) {
-      const names = readdirSync(path)
-      seen[path] = { ...facts, names }
-      for (const name of names) look(join(path, name))
-    } else if (state.isFile()) {
-      seen[path] = { ...facts, hash: createHash('sha256').update(readFileSync(path)).digest('hex') }
-    } else seen[path] = facts
-  }
-  look(root)
-  return seen
-}
 
 /** Runs all commands; gives the status of each by its arguments. */
 async function runAll(options: { uid?: number; gid?: number; wrapper?: readonly string[] } = {}) {

@@ -211,16 +211,27 @@ export type CaptureOptions = Pick<
 export async function capture(input: ReferenceInput, options: CaptureOptions): Promise<Capture> {
   const { surface, issues } = await surfaceOf(input, options)
   const { header } = surface
+  const { messages } = project(surface.messages)
   return {
     sessionId: header.id,
     label: input.label ?? labelOf(surface.title, header.id),
     cwd: header.cwd ?? null,
     capturedThroughSeq: surface.capturedThroughSeq,
     formatVersion: surface.formatVersion,
-    messages: project(surface.messages).messages,
-    issues: [...issues, ...surface.issues],
+    messages,
+    issues: [...issues, ...surface.issues, ...(messages.some(hasText) ? [] : [emptyConversation(header.id)])],
     ...(surface.degraded && { degraded: surface.degraded }),
   }
+}
+
+/** White space refers to nothing either. */
+function hasText({ text }: ProjectedMessage): boolean {
+  return /\S/.test(text)
+}
+
+function emptyConversation(sessionId: string): Issue {
+  const message = 'The session has no text of a user or an assistant, so there is nothing to refer to'
+  return { kind: 'empty-conversation', message, sessionId: sessionId.toWellFormed() }
 }
 
 async function surfaceOf(
@@ -353,27 +364,41 @@ function distinct(inputs: readonly ReferenceInput[], request: PrepareRequest): R
   const byId = new Map<string, ReferenceInput>()
   for (const input of inputs) {
     const id = idOf(input)
-    if (id === request.target) {
+    if (!byId.has(id)) byId.set(id, input)
+  }
+  checkReferenceIds(byId.keys(), request)
+  return [...byId.values()]
+}
+
+/**
+ * Throws `SELF_REFERENCE` when the target is among the ids of the sessions to refer to, `TOO_MANY` when there are more
+ * distinct ones than fit in one message. What is wrong with the ids needs no log to be located.
+ */
+export function checkReferenceIds(
+  ids: Iterable<string>,
+  { target, maxReferences: limit = MAX_REFERENCES }: Pick<PrepareRequest, 'target' | 'maxReferences'>,
+): void {
+  const distinctIds = new Set(ids)
+  for (const id of distinctIds) {
+    if (id === target) {
       throw new DshRefError(
         'SESSION_REFERENCE_SELF_REFERENCE',
         `Session ${JSON.stringify(id)} is the target itself; a session cannot refer to itself. Leave it out, or name another --target`,
         { sessionId: id },
       )
     }
-    if (!byId.has(id)) byId.set(id, input)
   }
-  const limit = request.maxReferences ?? MAX_REFERENCES
-  if (byId.size > limit) {
+  if (distinctIds.size > limit) {
     throw new DshRefError(
       'SESSION_REFERENCE_TOO_MANY',
-      `The message refers to ${byId.size} sessions; at most ${limit} fit in one message. Leave some out`,
-      { count: byId.size, maxReferences: limit },
+      `The message refers to ${distinctIds.size} sessions; at most ${limit} fit in one message. Leave some out`,
+      { count: distinctIds.size, maxReferences: limit },
     )
   }
-  return [...byId.values()]
 }
 
-function idOf(input: ReferenceInput): string {
+/** The exact id of a session to refer to. */
+export function idOf(input: ReferenceInput): string {
   if ('sessionId' in input) return input.sessionId
   return 'log' in input ? input.log.header.id : input.surface.header.id
 }

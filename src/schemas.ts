@@ -30,6 +30,7 @@ const ISSUE_KINDS = [
   'unreadable-log',
   'unsupported-log',
   'corrupt-log',
+  'empty-conversation',
   'spill-failed',
   'salvaged',
 ] as const satisfies readonly IssueKind[]

@@ -56,6 +56,7 @@ export type IssueKind =
   | 'unreadable-log'
   | 'unsupported-log'
   | 'corrupt-log'
+  | 'empty-conversation'
   | 'spill-failed'
   | 'salvaged'
 

@@ -295,6 +295,7 @@ const prepare: CommandSpec = {
   ],
   notes: [
     'The message is the argument, or standard input ("-", or piped). A session is a dsh-session: URI, a mention, a path, "-" (a log on standard input), an id, or the beginning of one (6 characters or more); see "dsh-ref help sessions". All or nothing: when one session cannot be read, nothing is printed.',
+    'Too many sessions, and the target among them, are told from their ids before any log is looked for; an id counts as it is spelled, and one that begins another that is given only when it is found. A session without any text is reported as an issue.',
   ],
   groups: [
     {

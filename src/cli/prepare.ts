@@ -1,13 +1,15 @@
 // `dsh-ref prepare`: the message and the snapshot of the sessions it refers to, in the format asked for.
 
-import { invalidConfig } from '../errors.ts'
+import { DshRefError, invalidConfig } from '../errors.ts'
 import { strictJson, utf8Bytes } from '../json-bytes.ts'
-import { type Prepared, prepare as prepareMessage } from '../pipeline.ts'
+import { MIN_PREFIX_LENGTH, parseSessionArgument } from '../locate.ts'
+import { checkReferenceIds, idOf, type Prepared, prepare as prepareMessage, type ReferenceInput } from '../pipeline.ts'
 import type { TextBlock } from '../types.ts'
+import { parseReferenceText } from '../uri.ts'
 import { WriteGuard } from '../write-guard.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
-import { pathsNamed, readingOptions, referenceOf, targetOf } from './sessions.ts'
+import { pathsNamed, type ReadingOptions, readingOptions, referenceOf, targetOf } from './sessions.ts'
 import { spillFor } from './spill.ts'
 
 /** Values of `--format`. */
@@ -42,8 +44,15 @@ export const prepare: CommandBody = async (context, args, options) => {
   const wantedSpill = await spillFor(spillDir, context, guard)
   const spill = isDryRun ? undefined : wantedSpill
   const message = await messageOf(args, refs, context)
+  const named = namedIn(message.text, refs, context)
+  const { maxReferences } = budget
+  // Twice, for the target's own id may take locating too.
+  const namedTarget = idNamed(targetArgument, context)
+  checkReferenceIds(certainIds(named, namedTarget), { target: namedTarget, maxReferences })
   const { target, issues: targetIssues } = await targetOf(targetArgument, context, reading)
-  const references = await Promise.all(refs.map((ref) => referenceOf(ref, context, reading)))
+  const limits = { target: target?.sessionId, maxReferences }
+  checkReferenceIds(certainIds(named, limits.target), limits)
+  const references = await locateReferences(refs, named, limits, context, reading)
   const prepared = await prepareMessage({
     ...reading,
     ...budget,
@@ -68,6 +77,67 @@ export const prepare: CommandBody = async (context, args, options) => {
     await writeFileAtomic(outputFile, product, { signal: context.signal })
   }
   await context.print.issues(issues)
+}
+
+/** A session as it was named; where only a log tells the id, there is none. */
+interface NamedSession {
+  readonly id: string | undefined
+  /** Whether the id may turn out to be the beginning of another. */
+  readonly allowsPrefix: boolean
+}
+
+/** What the message and then `--ref` name, before anything is located. */
+function namedIn(message: string, refs: readonly string[], { cwd }: CommandContext): NamedSession[] {
+  const mentioned = parseReferenceText(message).references.map(({ sessionId: id }) => ({ id, allowsPrefix: false }))
+  const given = refs.map((ref) => {
+    const parsed = parseSessionArgument(ref, cwd)
+    return parsed.kind === 'id'
+      ? { id: parsed.sessionId, allowsPrefix: parsed.allowPrefix && parsed.sessionId.length >= MIN_PREFIX_LENGTH }
+      : { id: undefined, allowsPrefix: false }
+  })
+  return [...mentioned, ...given]
+}
+
+/**
+ * The ids that name a session of their own whatever is on disk. A text that begins another id named here may be short for
+ * that one, so that it counts only once it is located, unless it spells the target's id.
+ */
+function certainIds(named: readonly NamedSession[], target: string | undefined): string[] {
+  return named.flatMap(({ id, allowsPrefix }) => {
+    if (id === undefined) return []
+    const mayBeShort = allowsPrefix && named.some((other) => other.id !== id && other.id?.startsWith(id))
+    return mayBeShort && id !== target ? [] : [id]
+  })
+}
+
+function idNamed(argument: string | undefined, { cwd }: CommandContext): string | undefined {
+  if (argument === undefined) return undefined
+  const parsed = parseSessionArgument(argument, cwd)
+  return parsed.kind === 'id' ? parsed.sessionId : undefined
+}
+
+/** Finds what every `--ref` names. A name that leads to no session counts as the id it spells before it is refused as such. */
+async function locateReferences(
+  refs: readonly string[],
+  named: readonly NamedSession[],
+  limits: Parameters<typeof checkReferenceIds>[1],
+  context: CommandContext,
+  reading: ReadingOptions,
+): Promise<ReferenceInput[]> {
+  const outcomes = await Promise.allSettled(refs.map((ref) => referenceOf(ref, context, reading)))
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (!failed) return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const mentioned = named.slice(0, -refs.length)
+  const ids = outcomes.map((outcome, index) => {
+    if (outcome.status === 'fulfilled') return idOf(outcome.value)
+    const isMissing = outcome.reason instanceof DshRefError && outcome.reason.reason === 'not-found'
+    return isMissing ? named[mentioned.length + index]?.id : undefined
+  })
+  checkReferenceIds(
+    [...mentioned.map(({ id }) => id), ...ids].filter((id) => id !== undefined),
+    limits,
+  )
+  throw failed.reason
 }
 
 /** The file that `--output` leads to, if it may be written. */

@@ -142,6 +142,7 @@ const REASON_OF_ISSUE: Readonly<Record<IssueKind, ReadFailedReason>> = {
   'unreadable-log': 'unreadable',
   'unsupported-log': 'unsupported',
   'corrupt-log': 'corrupt',
+  'empty-conversation': 'not-found',
   'spill-failed': 'unreadable',
   salvaged: 'corrupt',
 }

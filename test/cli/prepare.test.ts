@@ -2,6 +2,7 @@
 
 import {
   chmodSync,
+  lstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -318,12 +319,13 @@ describe('--output', () => {
     expect(readdirSync(work).filter((name) => name.endsWith('.tmp'))).toEqual([])
   })
 
-  test('replaces a planted link instead of following it', async () => {
+  test('writes what a link leads to, as a redirection of the shell does', async () => {
     const [victim, link] = [join(work, 'victim'), join(work, 'link')]
     writeFileSync(victim, 'mine')
     symlinkSync(victim, link)
     await prepare(['--ref', 'compacted', '--output', link])
-    expect(readFileSync(victim, 'utf8')).toBe('mine')
+    expect(readFileSync(victim, 'utf8')).toMatch(/^## Referenced sessions\n/)
+    expect(lstatSync(link).isSymbolicLink()).toBe(true)
   })
 
   test('is left alone when a source fails, and a missing directory is status 4', async () => {

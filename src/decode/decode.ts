@@ -1,5 +1,5 @@
 // Reads one session log, raw or zstd, from a file or a stream, and hands its accepted events to a visitor (FORMAT.md
-// sections 7 and 8). One pass, bounded memory; nothing on disk is touched.
+// sections 7 and 8). One pass, bounded memory; nothing on disk is changed.
 
 import { isUtf8 } from 'node:buffer'
 import { type BigIntStats, closeSync, fstatSync, openSync, read, readSync, type Stats, statSync } from 'node:fs'

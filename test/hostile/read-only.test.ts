@@ -1,4 +1,4 @@
-// "How" of issue 5: nothing under a sessions root is created, changed, locked or touched, by any command, whether or not the
+// "How" of issue 5: nothing under a sessions root is created, changed or locked, by any command, whether or not the
 // user could write there.
 
 import {

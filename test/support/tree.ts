@@ -1,4 +1,4 @@
-// What a directory tree looks like, to the last nanosecond, so that a test can say that nothing in it was touched.
+// What a directory tree looks like, to the last nanosecond, so that a test can say that nothing in it was changed.
 
 import { createHash } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync } from 'node:fs'

@@ -205,7 +205,14 @@ async function main(argv: readonly string[]): Promise<number> {
     const configuredGlobals = { ...globals, configuredRoots: config.roots }
     const context = openContext(configuredGlobals, controller.signal, environmentWith(config, process.env))
     hasPrinted = () => context.print.hasPrinted
-    await body(context, args, optionsWith(config, options, names))
+    const allOptions = optionsWith(config, options, names)
+    try {
+      await body(context, args, allOptions)
+    } catch (error) {
+      if (!(error instanceof DshRefError)) throw error
+      const { advised } = await import('./advice.ts')
+      throw advised(error, { optionNames: names, options: allOptions, isStrict: globals.strict })
+    }
     status = context.print.status
   }
   const internal = INTERNAL.get(argv[0] ?? '')

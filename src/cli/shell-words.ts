@@ -53,6 +53,11 @@ export function wordsOfLine(line: string, breaks: string): ShellWord[] {
   return words
 }
 
+/** Writes a text as one word that every POSIX shell reads back; what needs no quotes gets none. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${quoted(text, "'")}'`
+}
+
 /** Writes a text so that bash reads it back, behind a quote that is open already or in none. */
 export function quoted(text: string, quote: ShellWord['quote']): string {
   if (quote === "'") return text.replaceAll("'", "'\\''")

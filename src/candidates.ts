@@ -461,7 +461,9 @@ class Listing {
       // Loaded when the first log is read: of a list that knows them all none is.
       const { readTitle } = await import('./surface.ts')
       const source = { kind: 'file', path, encoding: logNameOf(path).encoding } as const
-      const read = await readTitle(source, this.#options, resume && { header: resume.header, resume })
+      // What is remembered of a log must not depend on how strict the list was that read it.
+      const options = { ...this.#options, everyRow: false }
+      const read = await readTitle(source, options, resume && { header: resume.header, resume })
       this.#work.bytesRead += read.work.bytesRead
       const { header, issues: readingIssues, resume: reached } = read
       session.entry = indexEntry({

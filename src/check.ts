@@ -1,18 +1,28 @@
-// Verifies one log completely: every row parsed, every checksum, every fold rule, every message read, the path held against
-// the header. Findings are data; nothing is repaired.
+// Verifies logs completely: every row parsed, every checksum, every fold rule, every message read, and what locating says of
+// their places. Findings are data; nothing is repaired.
 
-import { basename, dirname } from 'node:path'
+import pLimit from 'p-limit'
 import { type DecodeOptions, decodeLog, type LogFacts, type LogReader } from './decode/decode.ts'
 import { CountedList } from './decode/issues.ts'
-import { DshRefError } from './errors.ts'
-import { isViolation, SurfaceFold } from './fold.ts'
+import { DshRefError, throwIfCancelled } from './errors.ts'
 import { briefText } from './json-bytes.ts'
-import { type LocatedLog, type LocateOptions, locatePath, olderGenerations, pathIssue, sourceOf } from './locate.ts'
-import { parseLogName } from './paths.ts'
-import { foldRefusal } from './surface.ts'
+import {
+  type LocatedLog,
+  type LocateOptions,
+  locateDirectory,
+  locatePath,
+  olderGenerations,
+  requireRoots,
+  sessionDirectories,
+  sourceOf,
+  withRivals,
+} from './locate.ts'
+import { makePause } from './pause.ts'
+import { SurfaceReader } from './surface.ts'
 import { titleOf } from './title.ts'
 import type {
   CheckedLog,
+  CheckedPlace,
   CheckStatus,
   Finding,
   Issue,
@@ -23,6 +33,64 @@ import type {
   SurfaceMessage,
 } from './types.ts'
 
+/** Logs verified at once: the work is the processor's, not the disk's. */
+const CONCURRENCY = 2
+
+/** A log that was found, or all that can be said of one that was not. */
+export type FoundLog = LocatedLog | CheckedLog
+
+/**
+ * Verifies all logs of the roots. Whatever else listing them reports, a place that cannot be read or holds no log where one
+ * is due, is a checked place. Throws `READ_FAILED` when not one of the roots can be read, `CANCELLED`.
+ */
+export async function checkRoots(
+  options: LocateOptions,
+): Promise<{ logs: readonly CheckedLog[]; places: readonly CheckedPlace[] }> {
+  requireRoots(options.roots)
+  const issues: Issue[] = []
+  const found: FoundLog[] = []
+  const pause = makePause()
+  for (const directory of sessionDirectories(options.roots, issues)) {
+    await pause()
+    throwIfCancelled(options.signal)
+    try {
+      const log = await locateDirectory(directory, options)
+      if (log) found.push(log)
+    } catch (error) {
+      found.push(refusedLog(directory, error))
+    }
+  }
+  const logs = await checkFound(await withRivalsAmong(found, withRivals), options)
+  return { logs, places: issues.map(checkedPlace) }
+}
+
+/** Puts logs that were found together through `rivals`, and leaves the others where they are. */
+export async function withRivalsAmong(
+  found: readonly FoundLog[],
+  rivals: (logs: readonly LocatedLog[]) => readonly LocatedLog[] | Promise<readonly LocatedLog[]>,
+): Promise<FoundLog[]> {
+  const located = (await rivals(found.filter(isLocated))).values()
+  return found.map((log) => (isLocated(log) ? (located.next().value ?? log) : log))
+}
+
+/** Verifies the logs that were found. */
+export async function checkFound(found: readonly FoundLog[], options: DecodeOptions): Promise<CheckedLog[]> {
+  const limit = pLimit(CONCURRENCY)
+  return Promise.all(found.map((log) => limit(() => (isLocated(log) ? checkLog(log, options) : log))))
+}
+
+function isLocated(log: FoundLog): log is LocatedLog {
+  return 'header' in log
+}
+
+/** What cannot be read is refused, whatever it would have held; anything else is an issue. */
+function checkedPlace(issue: Issue): CheckedPlace {
+  const path = issue.file ?? ''
+  const severity = issue.kind === 'unreadable-entry' ? 'unreadable' : 'issue'
+  const findings = [{ ...findingOf(issue), severity, file: path }] as const
+  return { path, status: statusOf(findings), findings }
+}
+
 /**
  * Verifies the log at `path`, or all that can be said of it when it has no header. Throws `CANCELLED` only.
  *
@@ -32,7 +100,7 @@ import type {
  */
 export async function checkPath(path: string, options: LocateOptions): Promise<CheckedLog> {
   try {
-    return await checkLog(await locatePath(path, options), options)
+    return await checkLog(await locatePath(path, { ...options, everyRow: true }), options)
   } catch (error) {
     return refusedLog(path, error)
   }
@@ -51,7 +119,7 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
   const before = new Findings(path)
   const after = new Findings(path)
   const add: Add = (finding) => before.add(finding)
-  for (const issue of [...log.issues, ...pathIssues(log)]) add(findingOf(issue))
+  for (const issue of log.issues) add(findingOf(issue))
   for (const generation of olderGenerations(path)) {
     add({ severity: 'note', rule: 'older-generation', message: `An older generation lies beside it: ${generation}` })
   }
@@ -85,8 +153,10 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
   }
 }
 
-/** A log that was refused before its header was known. */
-export function refusedLog(path: string, error: unknown): CheckedLog {
+/** A log that was refused before its header was known; `place` is where it was looked for. */
+export function refusedLog(place: string, error: unknown): CheckedLog {
+  const file = error instanceof DshRefError ? error.facts.file : undefined
+  const path = typeof file === 'string' ? file : place
   const finding = { ...refusalFinding(error), file: path }
   return {
     path,
@@ -100,12 +170,12 @@ export function refusedLog(path: string, error: unknown): CheckedLog {
   }
 }
 
-/** Whether DSH would refuse the log although dsh-ref reads it. */
-export function isRefusedByDsh({ findings }: CheckedLog): boolean {
+/** Whether DSH would refuse the log, or the root because of the place, although dsh-ref reads it. */
+export function isRefusedByDsh({ findings }: Pick<CheckedLog, 'findings'>): boolean {
   return findings.some(({ severity, rule }) => severity === 'refused-by-dsh' || REFUSED_BY_DSH.has(rule))
 }
 
-/** Issues DSH does not survive (FORMAT.md sections 2, 3.1, 7.5 and 9). */
+/** Issues DSH does not survive (FORMAT.md sections 1.2, 2, 3.1, 7.5 and 9). */
 const REFUSED_BY_DSH: ReadonlySet<string> = new Set([
   'unknown-event-type',
   'extra-key',
@@ -116,6 +186,8 @@ const REFUSED_BY_DSH: ReadonlySet<string> = new Set([
   'seed-marker',
   'path-mismatch',
   'encoding-mismatch',
+  'duplicate-id',
+  'legacy-flat-file',
   'unknown-version',
 ])
 
@@ -139,36 +211,31 @@ class Findings {
   }
 }
 
-/** Folds and reads every message as it comes, the ones that are shadowed later included. */
+/** Finds what a complete reading of a surface takes in silence. */
 class CheckReader implements LogReader<void> {
   events = 0
   readonly findings: Findings
-  readonly #fold: SurfaceFold
+  readonly #reader: SurfaceReader
   readonly #header: SessionHeader
   #turn: number | undefined
 
   constructor(header: SessionHeader, file: string) {
     this.#header = header
-    this.#fold = new SurfaceFold(header.version)
+    this.#reader = new SurfaceReader(header, { everyRow: true, wants: () => false })
     this.findings = new Findings(file)
   }
 
   surface(event: SurfaceEvent): void {
-    const message = event.message()
-    const plan = this.#fold.plan(event)
-    if (isViolation(plan)) throw foldRefusal(plan)
-    this.#fold.apply(plan)
+    this.#reader.surface(event)
     this.events = event.seq + 1
-    this.#checkMessage(message, event)
+    this.#checkMessage(event.message(), event)
   }
 
   logOnly(event: LogOnlyEvent): void {
-    const violation = this.#fold.checkLogOnly(event)
-    if (violation) throw foldRefusal(violation, event.isKnown ? 'corrupt' : 'unsupported')
+    this.#reader.logOnly(event)
     this.events = event.seq + 1
     const { seq, type } = event
-    if (type === 'request/header') this.#fold.noteRequestHeader(seq, () => event.data())
-    else if (type === 'turn/start') {
+    if (type === 'turn/start') {
       if (this.#turn !== undefined) this.#note('turn-brackets', 'A turn starts before the one before it ended', seq)
       this.#turn = seq
     } else if (type === 'turn/end') {
@@ -222,7 +289,7 @@ class CheckReader implements LogReader<void> {
     const targets = Array.isArray(data?.targets) ? data.targets : []
     const missing = targets.find((target: unknown) => {
       const seq = (target as { seq?: unknown } | null)?.seq
-      return typeof seq !== 'number' || !this.#fold.has(seq)
+      return typeof seq !== 'number' || !this.#reader.has(seq)
     })
     if (targets.length === 0 || missing !== undefined) {
       this.#refusedByDsh(
@@ -240,14 +307,6 @@ class CheckReader implements LogReader<void> {
   #refusedByDsh(rule: string, message: string, seq: number): void {
     this.findings.add({ severity: 'refused-by-dsh', rule, message, seq })
   }
-}
-
-function pathIssues(log: LocatedLog): readonly Issue[] {
-  // Only a log in a root has a place it must be in; a copy on somebody's desk has none.
-  const project = basename(dirname(dirname(log.path)))
-  const isInRoot = parseLogName(basename(log.path)) !== undefined && /^(?:--.*--|_no-cwd)$/.test(project)
-  const issue = isInRoot ? pathIssue(log) : undefined
-  return issue && !log.issues.some(({ kind }) => kind === issue.kind) ? [issue] : []
 }
 
 function checkHeaderText(header: SessionHeader, add: Add): void {
@@ -272,11 +331,13 @@ function findingOf({ kind, message, line, frame, seq, count }: Issue): Omit<Find
 function refusalFinding(error: unknown): Omit<Finding, 'file'> {
   if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
   const { reason } = error
-  const { rule, line, frame, seq, expected, actual } = error.facts
+  const { rule, file, line, frame, seq, expected, actual } = error.facts
+  const prefix = `${file}: `
   return {
     severity: reason === 'corrupt' || reason === 'unsupported' ? reason : 'unreadable',
     rule: typeof rule === 'string' ? rule : (reason ?? 'unreadable'),
-    message: error.message,
+    // The finding names its file beside the message.
+    message: error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message,
     ...(typeof line === 'number' && { line }),
     ...(typeof frame === 'number' && { frame }),
     ...(typeof seq === 'number' && { seq }),

@@ -36,6 +36,15 @@ export function briefText(text: string): string {
   return brief(text) as string
 }
 
+/** Characters of a value that stands in a sentence. */
+const SHORT_LENGTH = 80
+
+/** A value in a sentence: its JSON, or the beginning of it; `nothing` for none. */
+export function shortJson(value: unknown): string {
+  const json = JSON.stringify(value) ?? 'nothing'
+  return json.length <= SHORT_LENGTH ? json : `${json.slice(0, SHORT_LENGTH).toWellFormed()}…`
+}
+
 /**
  * Serialises a value as JSON that every parser takes: half a surrogate pair, which `JSON.stringify` writes as an escape
  * that strict parsers refuse, becomes U+FFFD. Values that must come back exactly go through `JSON.stringify`.

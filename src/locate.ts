@@ -45,8 +45,9 @@ export const MIN_PREFIX_LENGTH = 6
 /** How many names an error lists. */
 const MAX_SUGGESTIONS = 5
 
-/** Where to look, and how. */
-export interface LocateOptions extends Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> {
+/** Where to look, and how. With `everyRow` other logs that claim the id are looked for as well, in all headers of the roots. */
+export interface LocateOptions
+  extends Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'everyRow'> {
   readonly roots: readonly string[]
 }
 
@@ -105,6 +106,11 @@ export function sourceOf(log: LocatedLog): LogSource {
  * log.header.id // => 'login-fix'
  */
 export async function locatePath(path: string, options: LocateOptions): Promise<LocatedLog> {
+  const log = await logAt(path, options)
+  return options.everyRow ? withRivalsOf(log, options) : log
+}
+
+async function logAt(path: string, options: LocateOptions): Promise<LocatedLog> {
   let isDirectory: boolean
   try {
     isDirectory = statSync(path).isDirectory()
@@ -112,25 +118,20 @@ export async function locatePath(path: string, options: LocateOptions): Promise<
     throw unreadable(path, cause)
   }
   if (isDirectory) {
-    const generation = generationIn(path)
-    if (!generation) {
-      throw readFailed(
-        'not-found',
-        `${path} holds no session log (session.jsonl, session.vN.jsonl, each also with .zstd)`,
-        {
-          file: path,
-        },
-      )
-    }
-    return openGeneration(generation, options)
+    const log = await locateDirectory(path, options)
+    if (log) return log
+    const names = 'session.jsonl, session.vN.jsonl, each also with .zstd'
+    throw readFailed('not-found', `${path} holds no session log (${names})`, { file: path })
   }
   const name = basename(path)
   const parsed = parseLogName(name)
   if (parsed) {
     // A generation with a newer one beside it is history: its session lives on in the other file.
-    const newest = Math.max(parsed.version, ...logsIn(dirname(path)).map((log) => log.version))
+    const logs = logsIn(dirname(path))
+    const newest = Math.max(parsed.version, ...logs.map((log) => log.version))
+    const issues = hasDuePlace(path, options.roots) ? mixtureIssues(dirname(path), logs) : []
     return openGeneration(
-      { path, name, ...parsed, isFile: false, issues: [] },
+      { path, name, ...parsed, isFile: false, issues },
       options,
       newest > parsed.version ? 'historical' : 'native',
     )
@@ -153,10 +154,13 @@ export async function locateSession(
 ): Promise<LocatedLog> {
   const segment = sessionId === '' ? undefined : sessionSegment(sessionId)
   const byName = segment === undefined ? [] : await logsNamed(segment, sessionId, options)
-  if (byName.length > 0) return only(byName, sessionId)
+  if (byName.length > 0) {
+    const log = only(byName, sessionId)
+    return options.everyRow ? withRivalsOf(log, options) : log
+  }
   const everything = await scanSessions(options)
   const exact = everything.logs.filter(({ header }) => header.id === sessionId)
-  if (exact.length > 0) return only(exact.map(withPathIssue), sessionId)
+  if (exact.length > 0) return only(exact, sessionId)
   if (options.allowPrefix && sessionId.length >= MIN_PREFIX_LENGTH) {
     const byPrefix = everything.logs.filter(({ header }) => header.id.startsWith(sessionId))
     if (byPrefix.length > 0) return only(byPrefix, sessionId)
@@ -173,8 +177,8 @@ export async function scanSessions(options: LocateOptions): Promise<{ logs: Loca
     await pause()
     throwIfCancelled(options.signal)
     try {
-      const generation = generationIn(directory)
-      if (generation) logs.push(await openGeneration(generation, options))
+      const log = await locateDirectory(directory, options)
+      if (log) logs.push(log)
     } catch (error) {
       issues.push(issueOf(error, directory))
     }
@@ -194,12 +198,8 @@ export function issueOf(error: unknown, directory: string): Issue {
 export function* sessionDirectories(roots: readonly string[], issues: Issue[]): Generator<string> {
   const seen = new Set<string>()
   for (const root of roots) {
-    const real = realRoot(root)
-    if (real === undefined) {
-      issues.push({ kind: 'unreadable-entry', message: 'The sessions root does not exist', file: root })
-      continue
-    }
-    if (seen.has(real)) continue
+    const real = realRoot(root, issues)
+    if (real === undefined || seen.has(real)) continue
     seen.add(real)
     for (const project of directoriesIn(root, issues)) yield* directoriesIn(project, issues)
   }
@@ -221,10 +221,20 @@ export function generationIn(directory: string): Generation | undefined {
       { file: directory, candidates: [generation.path, rival.path] },
     )
   }
-  const isMixed = logs.some((log) => log.encoding !== generation.encoding)
-  if (!isMixed) return generation
+  const issues = mixtureIssues(directory, logs)
+  return issues.length === 0 ? generation : { ...generation, issues }
+}
+
+function mixtureIssues(directory: string, logs: readonly Generation[]): Issue[] {
+  const isMixed = logs.some((log) => log.encoding !== logs[0]?.encoding)
   const message = 'The directory mixes raw and compressed logs, which DSH refuses'
-  return { ...generation, issues: [{ kind: 'encoding-mismatch', message, file: directory }] }
+  return isMixed ? [{ kind: 'encoding-mismatch', message, file: directory }] : []
+}
+
+/** The log a session directory holds now; `undefined` when there is none in it. */
+export async function locateDirectory(directory: string, options: LocateOptions): Promise<LocatedLog | undefined> {
+  const generation = generationIn(directory)
+  return generation && openGeneration(generation, options)
 }
 
 /** Paths of the generations beside a log that are older than it; none for a log without a canonical name. */
@@ -236,8 +246,8 @@ export function olderGenerations(path: string): string[] {
     .map((log) => log.path)
 }
 
-/** Opens the header of a generation and holds it against the file name. */
-export async function openGeneration(
+/** Opens the header of a generation and holds it against the name and the place of the file. */
+async function openGeneration(
   generation: Generation,
   options: LocateOptions,
   mode: ReadingMode = 'native',
@@ -245,7 +255,8 @@ export async function openGeneration(
   const { path, encoding } = generation
   const { header } = peekGeneration(generation, options) ?? (await readHeader({ path, encoding }, options))
   checkVersion(generation, header)
-  return { path, encoding, mode, header, issues: generation.issues }
+  const misplaced = hasDuePlace(path, options.roots) ? pathIssue({ path, header }) : undefined
+  return { path, encoding, mode, header, issues: misplaced ? [...generation.issues, misplaced] : generation.issues }
 }
 
 /** The header of a log, read the careful way. */
@@ -300,9 +311,68 @@ export function pathIssue({ path, header }: Pick<LocatedLog, 'path' | 'header'>)
   }
 }
 
-function withPathIssue(log: LocatedLog): LocatedLog {
-  const issue = pathIssue(log)
-  return issue ? { ...log, issues: [...log.issues, issue] } : log
+/** Whether a log lies in the layout of a root, and so has a place it must be in; a copy on somebody's desk has none. */
+function hasDuePlace(path: string, roots: readonly string[]): boolean {
+  const project = dirname(dirname(path))
+  return /^(?:--.*--|_no-cwd)$/.test(basename(project)) || isBelowOneOf(roots, path)
+}
+
+/** Whether a log lies three levels below one of these roots, as a session does. */
+function isBelowOneOf(roots: readonly string[], path: string): boolean {
+  const root = realRoot(dirname(dirname(dirname(path))))
+  return root !== undefined && roots.some((known) => realRoot(known) === root)
+}
+
+/**
+ * Adds to each log that others among them claim its id, which DSH refuses (FORMAT.md section 1.2). The same file by two
+ * ways is no rival.
+ */
+export function withRivals(logs: readonly LocatedLog[]): LocatedLog[] {
+  const byId = new Map<string, LocatedLog[]>()
+  for (const log of logs) {
+    const known = byId.get(log.header.id)
+    if (known) known.push(log)
+    else byId.set(log.header.id, [log])
+  }
+  return logs.map((log) => {
+    const namesakes = byId.get(log.header.id) ?? []
+    if (namesakes.length <= 1) return log
+    const rivals = namesakes.filter((other) => fileOf(other.path) !== fileOf(log.path))
+    if (rivals.length === 0) return log
+    const message = `Another log has the same session id: ${listed(rivals.map(({ path }) => path))}`
+    const issue: Issue = { kind: 'duplicate-id', message, file: log.path, sessionId: log.header.id }
+    return { ...log, issues: [...log.issues, issue] }
+  })
+}
+
+/** Does so for logs of any place with all the sessions of the roots; one outside the roots is nobody's rival. */
+export async function withRivalsInRoots(
+  logs: readonly LocatedLog[],
+  options: LocateOptions,
+): Promise<readonly LocatedLog[]> {
+  if (!logs.some(({ path }) => isBelowOneOf(options.roots, path))) return logs
+  const all = (await scanSessions(options)).logs
+  return logs.map((log) => {
+    if (!isBelowOneOf(options.roots, log.path)) return log
+    const directory = fileOf(dirname(log.path))
+    // Of its own directory a log is no rival, whichever generation it is.
+    const others = all.filter(({ path, header }) => header.id === log.header.id && fileOf(dirname(path)) !== directory)
+    return withRivals([log, ...others])[0] ?? log
+  })
+}
+
+async function withRivalsOf(log: LocatedLog, options: LocateOptions): Promise<LocatedLog> {
+  return (await withRivalsInRoots([log], options))[0] ?? log
+}
+
+/** What tells a file from every other, whatever its path. */
+function fileOf(path: string): string {
+  try {
+    const { dev, ino } = statSync(path, { bigint: true })
+    return `${dev}:${ino}`
+  } catch (cause) {
+    throw unreadable(path, cause)
+  }
 }
 
 async function logsNamed(segment: string, sessionId: string, options: LocateOptions): Promise<LocatedLog[]> {
@@ -318,8 +388,7 @@ async function logsNamed(segment: string, sessionId: string, options: LocateOpti
       const directory = join(project, segment)
       if (!exists(directory)) continue
       try {
-        const generation = generationIn(directory)
-        const log = generation && (await openGeneration(generation, options))
+        const log = await locateDirectory(directory, options)
         if (log?.header.id === sessionId) found.push(log)
       } catch (error) {
         refusal ??= error
@@ -420,12 +489,19 @@ function directoriesIn(directory: string, issues: Issue[]): string[] {
   return found
 }
 
-/** The real path of a root; `undefined` when it does not exist, which is not the locator's business to report. */
-function realRoot(root: string): string | undefined {
+/** The real path of a root; `undefined`, and an issue, when there is none. */
+function realRoot(root: string, issues: Issue[] = []): string | undefined {
   try {
     return realpathSync(root)
-  } catch {
-    return undefined // whoever needs the root to exist says so (requireRoots)
+  } catch (cause) {
+    const { reason, message } = unreadable(root, cause)
+    const isMissing = reason === 'not-found'
+    issues.push({
+      kind: isMissing ? 'missing-root' : 'unreadable-entry',
+      message: isMissing ? 'The sessions root does not exist' : message,
+      file: root,
+    })
+    return undefined
   }
 }
 

@@ -8,7 +8,7 @@ import { project } from './project.ts'
 import { renderSnapshot } from './render/snapshot.ts'
 import { type Retained, retain } from './retain.ts'
 import { readSurfaceOrPrefix, type SalvagedSurface } from './salvage.ts'
-import { contextWindowOf } from './surface.ts'
+import { contextWindowOf, readSurface } from './surface.ts'
 import { labelOf } from './title.ts'
 import type {
   Degraded,
@@ -77,7 +77,7 @@ export type Spill = (request: SpillRequest) => Promise<Extract<FullSnapshot, { s
 /** Everything `prepare` needs. */
 export interface PrepareRequest
   extends BudgetOptions,
-    Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> {
+    Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'everyRow'> {
   /** The message, with mentions in it. */
   readonly message: string
   /** Id of the session that receives; guards against self reference, and its log gives the context window. */
@@ -204,7 +204,7 @@ export interface Capture {
 /** How a source is read. */
 export type CaptureOptions = Pick<
   PrepareRequest,
-  'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'salvage' | 'onLocated'
+  'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'everyRow' | 'salvage' | 'onLocated'
 >
 
 /** Reads one source whole and projects it. */
@@ -277,6 +277,7 @@ async function targetWindow(
 }
 
 async function readContextWindow(source: LogSource, options: DecodeOptions): Promise<number | undefined> {
+  if (options.everyRow) return (await readSurface(source, { ...options, wants: () => false })).contextWindow
   const { result } = await decodeLog(
     source,
     () => {

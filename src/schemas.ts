@@ -25,6 +25,7 @@ const ISSUE_KINDS = [
   'duplicate-id',
   'stray-file',
   'dangling-link',
+  'missing-root',
   'unreadable-entry',
   'legacy-flat-file',
   'unreadable-log',
@@ -200,11 +201,16 @@ const CheckedLogSchema = z.strictObject({
   ),
 })
 
+const CheckedPlaceSchema = CheckedLogSchema.pick({ path: true, status: true, findings: true })
+
 /** What `dsh-ref check --format json` prints. */
 export const CheckSchema = z.strictObject({
   schemaVersion: z.literal(1),
   logs: z.array(z.strictObject({ ...CheckedLogSchema.shape, refusedByDsh: z.boolean() })),
-  issues: z.array(IssueSchema),
+  places: z
+    .array(z.strictObject({ ...CheckedPlaceSchema.shape, refusedByDsh: z.boolean() }))
+    .describe('With --all: what is no log and odd all the same, such as a directory that cannot be read'),
+  issues: z.array(IssueSchema).describe('The same places as issues'),
 })
 
 const REASONS = [

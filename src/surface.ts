@@ -114,16 +114,24 @@ async function readTitleFrom(source: LogSource, options: DecodeOptions, title?: 
 
 type Reading = Pick<Surface, 'nodes' | 'replacements' | 'messages' | 'shadowed' | 'title' | 'contextWindow'>
 
-class SurfaceReader implements LogReader<Reading> {
+/**
+ * Folds a log as it comes. The one reader behind every surface: `check` adds its findings to it, so that a complete reading
+ * (`everyRow`) refuses the same logs in every command.
+ */
+export class SurfaceReader implements LogReader<Reading> {
   readonly #fold: SurfaceFold
+  readonly #isComplete: boolean
   readonly #throughSeq: number
   readonly #wants: NonNullable<SurfaceOptions['wants']>
   readonly #keepsShadowed: SurfaceOptions['keepsShadowed']
   readonly #shadowed: ShadowedSurfaceMessage[] = []
   #title: string | undefined
   #contextWindow: number | undefined
+  /** The surface at `throughSeq`, once a complete reading has gone on behind it. */
+  #earlier: Reading | undefined
 
   constructor(header: SessionHeader, options: SurfaceOptions, title?: string) {
+    this.#isComplete = options.everyRow ?? false
     this.#title = title
     this.#fold = new SurfaceFold(header.version)
     this.#throughSeq = options.throughSeq ?? Number.POSITIVE_INFINITY
@@ -135,11 +143,17 @@ class SurfaceReader implements LogReader<Reading> {
     return this.#title
   }
 
+  /** Whether this message is on the surface. */
+  has(seq: number): boolean {
+    return this.#fold.has(seq)
+  }
+
   surface(event: SurfaceEvent): void {
-    if (event.seq > this.#throughSeq) {
+    if (!this.#takes(event)) {
       event.release()
       return
     }
+    if (this.#isComplete) event.message()
     const plan = this.#fold.plan(event)
     if (isViolation(plan)) throw foldRefusal(plan)
     // Applying releases the bytes of what is shadowed, so its text is read before.
@@ -149,12 +163,20 @@ class SurfaceReader implements LogReader<Reading> {
     if (!this.#isKept(event) && event.type !== 'tool/result') event.release()
   }
 
+  /** Whether an event is folded: behind `throughSeq` only by a complete reading, whose result is that of before. */
+  #takes({ seq }: { readonly seq: number }): boolean {
+    if (seq <= this.#throughSeq) return true
+    if (this.#isComplete) this.#earlier ??= this.#reading()
+    return this.#isComplete
+  }
+
   #isKept(event: SurfaceEvent): boolean {
+    if (this.#earlier) return false
     return this.#wants(event) || (this.#keepsShadowed?.(event) ?? false)
   }
 
   logOnly(event: LogOnlyEvent): void {
-    if (event.seq > this.#throughSeq) return
+    if (!this.#takes(event)) return
     const violation = this.#fold.checkLogOnly(event)
     if (violation) throw foldRefusal(violation, event.isKnown ? 'corrupt' : 'unsupported')
     switch (event.type) {
@@ -171,7 +193,7 @@ class SurfaceReader implements LogReader<Reading> {
   }
 
   #readShadowed({ event, shadowed }: Extract<FoldPlan, { kind: 'replace' }>): void {
-    if (!this.#keepsShadowed) return
+    if (!this.#keepsShadowed || this.#earlier) return
     for (const node of shadowed) {
       if (!this.#keepsShadowed(node.event)) continue
       this.#shadowed.push({ message: node.event.message(), shadowedBySeq: event.seq })
@@ -179,6 +201,10 @@ class SurfaceReader implements LogReader<Reading> {
   }
 
   finish(): Reading {
+    return this.#earlier ?? this.#reading()
+  }
+
+  #reading(): Reading {
     const nodes: number[] = []
     const messages: SurfaceMessage[] = []
     for (const event of this.#fold.events()) {
@@ -187,9 +213,9 @@ class SurfaceReader implements LogReader<Reading> {
     }
     return {
       nodes,
-      replacements: this.#fold.replacements,
+      replacements: [...this.#fold.replacements],
       messages,
-      shadowed: this.#shadowed.sort((one, other) => one.message.seq - other.message.seq),
+      shadowed: [...this.#shadowed].sort((one, other) => one.message.seq - other.message.seq),
       title: this.#title,
       contextWindow: this.#contextWindow,
     }

@@ -51,6 +51,7 @@ export type IssueKind =
   | 'duplicate-id'
   | 'stray-file'
   | 'dangling-link'
+  | 'missing-root'
   | 'unreadable-entry'
   | 'legacy-flat-file'
   | 'unreadable-log'
@@ -264,6 +265,9 @@ export interface CheckedLog {
   readonly frames: number
   readonly findings: readonly Finding[]
 }
+
+/** A place of the roots that is odd and holds no log that could be checked: a stray file, a root that is missing. */
+export type CheckedPlace = Pick<CheckedLog, 'path' | 'status' | 'findings'>
 
 /** Why a reading is not the whole log, and where it ends. */
 export interface Degraded {

@@ -583,7 +583,7 @@ describe('a root', () => {
     home.write(session('a'))
     const found = await list({ roots: [join(home.root, 'none'), home.root, `${home.root}/.`] })
     expect(ids(found)).toEqual(['a'])
-    expect(kinds(found)).toEqual(['unreadable-entry'])
+    expect(kinds(found)).toEqual(['missing-root'])
   })
 })
 

@@ -1,22 +1,18 @@
 // `dsh-ref check`: verifies logs completely and says what is wrong, where, and by which rule.
 
-import pLimit from 'p-limit'
-import { checkLog, checkPath, isRefusedByDsh, refusedLog } from '../check.ts'
-import { invalidConfig } from '../errors.ts'
-import { generationIn, locate, parseSessionArgument, requireRoots, sessionDirectories } from '../locate.ts'
-import { renderCheckedLog } from '../render/check.ts'
-import type { CheckedLog, Issue } from '../types.ts'
+import { checkFound, checkRoots, type FoundLog, isRefusedByDsh, refusedLog, withRivalsAmong } from '../check.ts'
+import { DshRefError, invalidConfig } from '../errors.ts'
+import { locate, parseSessionArgument, withRivalsInRoots } from '../locate.ts'
+import { renderCheckedLog, renderCheckedPlace } from '../render/check.ts'
+import type { CheckedLog, CheckedPlace, CheckStatus } from '../types.ts'
 import { oneOf, optionsOf } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { type ReadingOptions, readingOptions } from './sessions.ts'
 
-/** Exit status when any log is corrupt, unsupported or unreadable. */
+/** Exit status when any log or place is corrupt, unsupported or unreadable. */
 const REFUSED_STATUS = 4
 
-/** Logs verified at once: the work is the processor's, not the disk's. */
-const CONCURRENCY = 2
-
-/** Prints one line a log and one line a finding. */
+/** Prints one line a log or place and one line a finding. */
 export const check: CommandBody = async (context, args, options) => {
   const { format = 'table' } = optionsOf(options, { format: oneOf(['table', 'json']) })
   const reading = readingOptions(context, options)
@@ -24,21 +20,34 @@ export const check: CommandBody = async (context, args, options) => {
   if (isAll === args.length > 0) {
     throw invalidConfig('Name the sessions to check, or all of them with --all; see "dsh-ref check --help"')
   }
-  const issues: Issue[] = []
-  const checked = isAll ? await checkAll(context, reading, issues) : await checkSome(args, context, reading)
+  const { logs, places } = isAll
+    ? await checkRoots(reading)
+    : { logs: await checkSome(args, context, reading), places: [] }
   const isStrict = context.globals.strict
-  if (format === 'json') {
-    const logs = checked.map((log) => ({ ...log, refusedByDsh: isRefusedByDsh(log) }))
-    await context.print.json({ schemaVersion: 1, logs, issues })
-  } else {
+  if (format === 'json') await context.print.json(dataOf(logs, places))
+  else {
     const paint = await painter(context)
-    for (const log of checked) await context.print.out(`${renderCheckedLog(log, paint)}\n`)
+    for (const log of logs) await context.print.out(`${renderCheckedLog(log, paint)}\n`)
+    for (const place of places) await context.print.out(`${renderCheckedPlace(place, paint)}\n`)
   }
-  const counted = counts(checked)
-  await context.print.note(`${checked.length} ${checked.length === 1 ? 'log' : 'logs'} checked: ${counted}`)
-  await context.print.issues(issues)
-  const isRefused = ({ status }: CheckedLog) => status !== 'ok' && (status !== 'issues' || isStrict)
-  if (checked.some(isRefused)) context.print.answer(REFUSED_STATUS)
+  const counted = [`${logs.length} ${logs.length === 1 ? 'log' : 'logs'} checked: ${counts(logs)}`]
+  if (places.length > 0)
+    counted.push(`${places.length} odd ${places.length === 1 ? 'place' : 'places'}: ${counts(places)}`)
+  await context.print.note(counted.join('; '))
+  const isRefused = ({ status }: CheckedPlace) => status !== 'ok' && (status !== 'issues' || isStrict)
+  if ([...logs, ...places].some(isRefused)) context.print.answer(REFUSED_STATUS)
+}
+
+function dataOf(logs: readonly CheckedLog[], places: readonly CheckedPlace[]) {
+  const judged = <Checked extends CheckedPlace>(checked: Checked) => ({
+    ...checked,
+    refusedByDsh: isRefusedByDsh(checked),
+  })
+  // The places once more as the issues that listing reports, in the shape issues have everywhere.
+  const issues = places.flatMap(({ path, findings }) =>
+    findings.map(({ rule, message }) => ({ kind: rule, message, file: path })),
+  )
+  return { schemaVersion: 1, logs: logs.map(judged), places: places.map(judged), issues }
 }
 
 async function checkSome(
@@ -46,51 +55,33 @@ async function checkSome(
   context: CommandContext,
   reading: ReadingOptions,
 ): Promise<CheckedLog[]> {
-  const limit = pLimit(CONCURRENCY)
-  return Promise.all(
-    args.map((argument) =>
-      limit(async () => {
-        const parsed = parseSessionArgument(argument, context.cwd)
-        if (parsed.kind === 'stdin') throw invalidConfig('check reads logs by path or id, not from standard input')
-        if (parsed.kind === 'path') return checkPath(parsed.path, reading)
-        return checkLog(await locate(parsed, reading), reading)
-      }),
-    ),
-  )
+  const found: FoundLog[] = []
+  // Rivals are looked for once, for all the sessions together.
+  for (const argument of args) found.push(await foundLog(argument, context, { ...reading, everyRow: false }))
+  return checkFound(await withRivalsAmong(found, (logs) => withRivalsInRoots(logs, reading)), reading)
 }
 
-async function checkAll(context: CommandContext, reading: ReadingOptions, issues: Issue[]): Promise<CheckedLog[]> {
-  requireRoots(reading.roots)
-  const limit = pLimit(CONCURRENCY)
-  const directories = [...sessionDirectories(reading.roots, issues)]
-  const checked = await Promise.all(
-    directories.map((directory) =>
-      limit(async () => {
-        context.signal.throwIfAborted()
-        try {
-          const generation = generationIn(directory)
-          return generation && (await checkPath(generation.path, reading))
-        } catch (error) {
-          return refusedLog(directory, error)
-        }
-      }),
-    ),
-  )
-  return checked.filter((log) => log !== undefined)
+/** What is wrong at a place is a line like any other; that there is no such session is an error. */
+async function foundLog(argument: string, context: CommandContext, reading: ReadingOptions): Promise<FoundLog> {
+  const parsed = parseSessionArgument(argument, context.cwd)
+  if (parsed.kind === 'stdin') throw invalidConfig('check reads logs by path or id, not from standard input')
+  try {
+    return await locate(parsed, reading)
+  } catch (error) {
+    const isNowhere = !(error instanceof DshRefError) || error.facts.file === undefined
+    if (isNowhere) throw error
+    return refusedLog(argument, error)
+  }
 }
 
-function counts(checked: readonly CheckedLog[]): string {
-  const word = (status: CheckedLog['status']) => (status === 'issues' ? 'with issues' : status)
-  return [...byStatus(checked)].map(([status, logs]) => `${logs.length} ${word(status)}`).join(', ') || 'nothing there'
+function counts(checked: readonly CheckedPlace[]): string {
+  const word = (status: CheckStatus) => (status === 'issues' ? 'with issues' : status)
+  const numbers = new Map<CheckStatus, number>()
+  for (const { status } of checked) numbers.set(status, (numbers.get(status) ?? 0) + 1)
+  return [...numbers].map(([status, number]) => `${number} ${word(status)}`).join(', ') || 'nothing there'
 }
 
-function byStatus(checked: readonly CheckedLog[]): Map<CheckedLog['status'], CheckedLog[]> {
-  const groups = new Map<CheckedLog['status'], CheckedLog[]>()
-  for (const log of checked) groups.set(log.status, [...(groups.get(log.status) ?? []), log])
-  return groups
-}
-
-async function painter({ stdout }: CommandContext): Promise<(status: CheckedLog['status'], text: string) => string> {
+async function painter({ stdout }: CommandContext): Promise<(status: CheckStatus, text: string) => string> {
   if (!stdout.hasColor) return (_status, text) => text
   const { Chalk } = await import('chalk')
   const chalk = new Chalk({ level: 1 })

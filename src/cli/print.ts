@@ -137,6 +137,7 @@ const REASON_OF_ISSUE: Readonly<Record<IssueKind, ReadFailedReason>> = {
   'duplicate-id': 'ambiguous',
   'stray-file': 'unsupported',
   'dangling-link': 'unreadable',
+  'missing-root': 'not-found',
   'unreadable-entry': 'unreadable',
   'legacy-flat-file': 'unsupported',
   'unreadable-log': 'unreadable',

@@ -10,8 +10,12 @@ import type { Issue } from '../types.ts'
 import { absolutePath, integer, optionsOf, resolveRoots } from './options.ts'
 import type { CommandContext, CommandOptions } from './print.ts'
 
-/** How a command reads logs: roots, limits, and what it does about unknown versions. */
-export type ReadingOptions = LocateOptions & { readonly limits: Partial<DecodeLimits>; readonly salvage: boolean }
+/** How a command reads logs: roots, limits, what it does about unknown versions, and with `--strict` everything. */
+export type ReadingOptions = LocateOptions & {
+  readonly limits: Partial<DecodeLimits>
+  readonly salvage: boolean
+  readonly everyRow: boolean
+}
 
 /** … and what of a log: the surface at some event, the texts of all its messages. */
 type SurfaceReadingOptions = ReadingOptions & Pick<SalvageOptions, 'throughSeq' | 'texts'>
@@ -27,6 +31,7 @@ export function readingOptions(context: CommandContext, options: CommandOptions)
     roots: resolveRoots(context).paths,
     allowUnknownVersion: options.allowUnknownVersion === true,
     salvage: options.salvage === true,
+    everyRow: context.globals.strict,
     limits: {
       ...(maxRowBytes !== undefined && { maxRowBytes }),
       ...(maxLogBytes !== undefined && { maxLogBytes }),

@@ -81,7 +81,7 @@ export const TOPICS: readonly Topic[] = [
     name: 'damaged-logs',
     title: 'Damaged logs',
     paragraphs: [
-      'An agent that is stopped while it writes leaves a torn last row; that is no damage. The row is left out, the rest is read, and one line on stderr says so. --strict refuses it (status 4), --quiet keeps silent.',
+      'An agent that is stopped while it writes leaves a torn last row; that is no damage. The row is left out, the rest is read, and one line on stderr says so. --strict refuses it (status 4) and whatever else "dsh-ref check" calls an issue or worse, --quiet keeps silent.',
       'A log is corrupt when a row, a sequence number, a checksum or a fold rule is wrong: reading on would mean to guess what the model saw. It is refused, and the error names the file, the row or frame, and the rule. A log is unsupported when it is intact and this build does not understand it. The two are never mixed up.',
       [
         ['dsh-ref check <session>', 'says what is wrong, where, and whether DSH itself would refuse the log'],

@@ -51,7 +51,10 @@ export interface DecodeOptions {
   readonly allowUnknownVersion?: boolean
   readonly limits?: Partial<DecodeLimits>
   readonly signal?: AbortSignal | undefined
-  /** Parse every row, as `check` does; by default rows that cannot matter are read by their first and last bytes. */
+  /**
+   * Read everything, as `check` does: parse every row, and, where there is a fold, read every message. By default rows that
+   * cannot matter are read by their first and last bytes, and messages that nobody asks for not at all.
+   */
   readonly everyRow?: boolean
   /** Accept events through this seq only and end the log there, as if it had no more; for salvage. */
   readonly untilSeq?: number

@@ -2,6 +2,7 @@
 // the words of a refusal is not. Every healthy read does without zod, which takes a fifth of the start-up of a command.
 
 import { DshRefError } from '../errors.ts'
+import { brief, shortJson } from '../json-bytes.ts'
 import type { SurfaceType } from '../types.ts'
 
 /** The cause of a refusal that does not yet say which key is wrong. */
@@ -19,14 +20,16 @@ export class ShapeDoubt extends Error {
   }
 }
 
-/** Makes a refusal for a wrong shape say which key is wrong; gives every other error back as it is. */
+/** Makes a refusal for a wrong shape say which key is wrong, what is due there and what is there; other errors stay. */
 export async function explained(error: unknown): Promise<unknown> {
   if (!(error instanceof DshRefError) || !(error.cause instanceof ShapeDoubt)) return error
   const { problemOf } = await import('./shapes.ts')
   const { shape } = error.cause
-  const { path, message, cause } = problemOf(error.cause)
+  const { path, expected, actual, cause } = problemOf(error.cause)
   const key = (shape === 'header' ? path : ['data', ...path]).join('.')
-  const words = shape === 'header' ? `: ${key && `${key}: `}${message}` : ` at ${key}: ${message}`
-  const facts = { ...error.facts, key, ...(shape !== 'header' && { expected: message }) }
-  return new DshRefError(error.code, `${error.message}${words}`, facts, { cause })
+  const place = key === '' ? '' : shape === 'header' ? `: ${key}` : ` at ${key}`
+  const found = brief(actual)
+  const facts = { ...error.facts, key, expected, ...(found !== undefined && { actual: found }) }
+  const words = `${error.message}${place}: expected ${expected}, got ${shortJson(found)}`
+  return new DshRefError(error.code, words, facts, { cause })
 }

@@ -12,7 +12,7 @@ interface Doubtful {
 }
 
 const count = z.number().refine((value) => Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0), {
-  error: 'expected a non-negative safe integer',
+  error: 'a non-negative safe integer',
 })
 
 /** The fields of a header without which it is none (FORMAT.md section 2). */
@@ -30,16 +30,16 @@ const Source = z.looseObject({ kind: z.string().min(1) })
  * can hold more of them than there is memory for.
  */
 const Blocks = z
-  .custom<readonly Record<string, unknown>[]>(Array.isArray, 'Invalid input: expected array')
+  .custom<readonly Record<string, unknown>[]>(Array.isArray, 'an array')
   .superRefine((blocks: readonly unknown[], issues) => {
     const wrong = blocks.findIndex((block) => !isRecord(block) || typeof block.type !== 'string')
     if (wrong === -1) return
     const isBlock = isRecord(blocks[wrong])
-    const message = `Invalid input: expected ${isBlock ? 'string' : 'object'}`
+    const message = isBlock ? 'a string' : 'an object'
     issues.addIssue({ code: 'custom', path: isBlock ? [wrong, 'type'] : [wrong], message })
   })
 // What a tool answered is never projected, so its blocks may be anything.
-const Anything = z.custom<readonly unknown[]>(Array.isArray, 'Invalid input: expected array')
+const Anything = z.custom<readonly unknown[]>(Array.isArray, 'an array')
 
 function messageOf<Role extends string>(role: Role, source: z.ZodType = Source) {
   return z.looseObject({ role: z.literal(role), content: Blocks, source })
@@ -59,7 +59,7 @@ const WrappedResult = z
     ]),
   })
   .refine((message) => message.content[0].toolCallId === message.source.callId, {
-    error: 'expected the toolCallId of the result to be the callId of its source',
+    error: 'a toolCallId of the result that is the callId of its source',
   })
 const DirectResult = z
   .looseObject({
@@ -70,7 +70,7 @@ const DirectResult = z
     isError: z.boolean().optional(),
   })
   .refine((message) => message.toolCallId === message.source.callId, {
-    error: 'expected toolCallId to be the callId of its source',
+    error: 'a toolCallId that is the callId of its source',
   })
 
 const MESSAGES = {
@@ -89,16 +89,53 @@ export function shapeOf(shape: SurfaceType | 'header', formatVersion: number): z
   return shape === 'tool/result' && formatVersion >= 4 ? ToolResultSince4 : MESSAGES[shape]
 }
 
-/** What is wrong first. A value with nothing wrong is a bug: the checks without zod refused it. */
+/** What is wrong first: where, what is due there in words, and what is there. A value with nothing wrong is a bug: the checks without zod refused it. */
 export function problemOf({ shape, value, formatVersion }: Doubtful): {
   path: readonly PropertyKey[]
-  message: string
+  expected: string
+  actual: unknown
   cause: unknown
 } {
   const { error } = shapeOf(shape, formatVersion).safeParse(value)
   const [problem] = error?.issues ?? []
   if (!problem) throw new Error(`A ${shape} was refused although its shape is right`)
-  return { path: problem.path, message: problem.message, cause: error }
+  const { path } = problem
+  return { path, expected: dueAt(problem), actual: valueAt(value, path), cause: error }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'a boolean',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+  tuple: 'an array',
+}
+
+/** What a value should be; the schemas above say it themselves where they have a rule of their own. */
+function dueAt(problem: z.core.$ZodIssue): string {
+  switch (problem.code) {
+    case 'invalid_type':
+      return TYPES[problem.expected] ?? problem.expected
+    case 'invalid_value':
+      return problem.values.map((value) => JSON.stringify(value)).join(' or ')
+    case 'invalid_union':
+      return '"tool" or "user"'
+    case 'too_small':
+    case 'too_big':
+      return problem.origin === 'array' ? 'an array of one block' : 'a string that is not empty'
+    default:
+      return problem.message
+  }
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let found = value
+  for (const key of path) {
+    if (typeof found !== 'object' || found === null) return undefined
+    found = (found as Record<PropertyKey, unknown>)[key]
+  }
+  return found
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

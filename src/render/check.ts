@@ -1,22 +1,32 @@
 // What `check` says to a person: one line a log, one line a finding. Strings only.
 
-import type { CheckedLog, Finding } from '../types.ts'
+import { shortJson } from '../json-bytes.ts'
+import type { CheckedLog, CheckedPlace, CheckStatus, Finding } from '../types.ts'
 import { visible } from './visible.ts'
 
+/** Gives the word for a status its colour. */
+type Paint = (status: CheckStatus, text: string) => string
+
 /** The words of one checked log, without a newline at its end. */
-export function renderCheckedLog(
-  log: CheckedLog,
-  paint: (status: CheckedLog['status'], text: string) => string,
-): string {
-  const { status, path, sessionId, formatVersion, events } = log
+export function renderCheckedLog(log: CheckedLog, paint: Paint): string {
+  const { path, sessionId, formatVersion, events } = log
   const facts = [
     sessionId === null ? undefined : visible(sessionId),
     formatVersion === null ? undefined : `version ${formatVersion}`,
     `${events} ${events === 1 ? 'event' : 'events'}`,
     visible(path),
   ].filter((fact) => fact !== undefined)
-  const head = `${paint(status, status.padEnd(11))} ${facts.join('  ')}`
-  return [head, ...log.findings.map((finding) => `    ${renderFinding(finding)}`)].join('\n')
+  return renderChecked(log, facts.join('  '), paint)
+}
+
+/** The words of one checked place, without a newline at its end. */
+export function renderCheckedPlace(place: CheckedPlace, paint: Paint): string {
+  return renderChecked(place, visible(place.path), paint)
+}
+
+function renderChecked({ status, findings }: CheckedPlace, facts: string, paint: Paint): string {
+  const head = `${paint(status, status.padEnd(11))} ${facts}`
+  return [head, ...findings.map((finding) => `    ${renderFinding(finding)}`)].join('\n')
 }
 
 function renderFinding({ severity, rule, message, line, frame, seq, expected, actual, count }: Finding): string {
@@ -27,14 +37,8 @@ function renderFinding({ severity, rule, message, line, frame, seq, expected, ac
     count === undefined ? undefined : `${count} times`,
   ].filter((part) => part !== undefined)
   const where = place.length === 0 ? '' : ` (${place.join(', ')})`
-  const comparison =
-    expected === undefined && actual === undefined ? '' : `; expected ${shortJson(expected)}, got ${shortJson(actual)}`
+  // The refusal of a wrong shape says both in words already.
+  const isSaid = (expected === undefined && actual === undefined) || message.endsWith(`got ${shortJson(actual)}`)
+  const comparison = isSaid ? '' : `; expected ${shortJson(expected)}, got ${shortJson(actual)}`
   return visible(`${severity} ${rule}${where}: ${message}${comparison}`)
-}
-
-const SHORT = 80
-
-function shortJson(value: unknown): string {
-  const json = JSON.stringify(value) ?? 'nothing'
-  return json.length <= SHORT ? json : `${json.slice(0, SHORT)}…`
 }

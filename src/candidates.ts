@@ -7,6 +7,7 @@ import { basename, dirname, resolve, sep } from 'node:path'
 import pLimit from 'p-limit'
 import type { DecodeOptions } from './decode/decode.ts'
 import { assertNever, DshRefError, invalidReference, readFailed, throwIfCancelled, unreadable } from './errors.ts'
+import { holdsText } from './folded-text.ts'
 import {
   checkVersion,
   generationIn,
@@ -20,7 +21,7 @@ import {
 import { type LogName, parseLogName } from './paths.ts'
 import { makePause } from './pause.ts'
 import type { TitleReading } from './surface.ts'
-import { labelOf } from './title.ts'
+import { labelOf, shownTitle } from './title.ts'
 import {
   directoryKeyOf,
   hasGrown,
@@ -59,7 +60,7 @@ export interface Candidate {
   readonly uri: string
   /** The log. */
   readonly path: string
-  /** Absent when there is none, or nobody has looked. */
+  /** Absent when there is none, it is blank, or nobody has looked. */
   readonly title?: string
   readonly formatVersion: number
   readonly origin?: string
@@ -79,7 +80,7 @@ export interface ListOptions extends Pick<DecodeOptions, 'allowUnknownVersion' |
   readonly roots: readonly string[]
   /** The session that receives: left out, and its cwd ranks first. Its cwd is taken at the caller's word. */
   readonly target?: { readonly sessionId: string; readonly cwd?: string } | undefined
-  /** Substring of id, cwd or title, whatever the case. */
+  /** Substring of id, cwd or title, whatever the case and the Unicode normalisation. */
   readonly query?: string | undefined
   /** Rows at most, from 1 on; default 50, `Infinity` for all. */
   readonly limit?: number | undefined
@@ -425,8 +426,7 @@ class Listing {
     const inOrder = comparator(sort, target)
     if (this.#looksOnlyAtHeaders) return firstInOrder(found, limit, inOrder)
     const sessions = found.sort(inOrder)
-    const wanted = query.toLocaleLowerCase()
-    const hasText = (text: string | undefined) => text?.toLocaleLowerCase().includes(wanted) ?? false
+    const hasText = holdsText(query)
     const isNamed = ({ id, brief }: Session) => hasText(id) || hasText(brief?.cwd)
     const needsReading = (session: Session) => health !== undefined || !isNamed(session)
     this.#logsToRead = sessions.filter((session) => needsReading(session) && isUnread(session)).length
@@ -436,7 +436,7 @@ class Listing {
       await this.#readAll(window.filter(needsReading))
       for (const session of window) {
         if (health !== undefined && healthOf(session) !== health) continue
-        if (isNamed(session) || hasText(session.entry.reading?.title)) shown.push(session)
+        if (isNamed(session) || hasText(shownTitle(session.entry.reading?.title))) shown.push(session)
       }
     }
     return shown.slice(0, limit)
@@ -489,7 +489,8 @@ class Listing {
 
   #candidate(session: Session, archived: ArchivedByRoot): Candidate {
     const { id, path, sizeBytes, brief, entry } = session
-    const { title, updatedAt } = entry.reading ?? {}
+    const title = shownTitle(entry.reading?.title)
+    const updatedAt = entry.reading?.updatedAt
     const label = labelOf(title, id)
     const targetCwd = this.#options.target?.cwd
     return {

@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve, sep } from 'node:path'
 import type { DecodeOptions, LogEncoding, LogSource } from './decode/decode.ts'
 import { type HeaderPeek, peekLogHeader } from './decode/header-peek.ts'
 import { DshRefError, invalidReference, readFailed, throwIfCancelled, unreadable } from './errors.ts'
+import { holdsText } from './folded-text.ts'
 import { parseLogName, projectSegment, sessionSegment } from './paths.ts'
 import { makePause } from './pause.ts'
 import type { Issue, ReadingMode, SessionHeader } from './types.ts'
@@ -416,11 +417,8 @@ function only(logs: readonly LocatedLog[], sessionId: string): LocatedLog {
 }
 
 function notFound(sessionId: string, logs: readonly LocatedLog[], options: LocateOptions): DshRefError {
-  const wanted = sessionId.toLocaleLowerCase()
-  const similar = logs
-    .map(({ header }) => header.id)
-    .filter((id) => wanted.length >= 3 && id.toLocaleLowerCase().includes(wanted.slice(0, MIN_PREFIX_LENGTH)))
-    .slice(0, MAX_SUGGESTIONS)
+  const isNear = holdsText(sessionId.slice(0, MIN_PREFIX_LENGTH))
+  const similar = logs.map(({ header }) => header.id).filter((id) => sessionId.length >= 3 && isNear(id))
   const where = options.roots.length === 0 ? 'no sessions root' : options.roots.join(', ')
   const advice =
     similar.length > 0

@@ -7,7 +7,15 @@ export function titleOf(data: unknown): string | undefined {
   return typeof data.title === 'string' ? data.title : undefined
 }
 
-/** The label of a session: its latest title, else its id. An empty title shows nobody anything, so the id stands in. */
+/** Characters that show nobody anything: white space, controls, joiners and fillers. */
+const BLANK = /^[\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]*$/u
+
+/** A title that shows something; `undefined` for a blank one, which is as none. */
+export function shownTitle(title: string | undefined): string | undefined {
+  return title === undefined || BLANK.test(title) ? undefined : title
+}
+
+/** The label of a session: its latest title, else its id, which also stands in for a blank title. */
 export function labelOf(title: string | undefined, sessionId: string): string {
-  return title === undefined || title === '' ? sessionId : title
+  return shownTitle(title) ?? sessionId
 }

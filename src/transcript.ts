@@ -2,6 +2,7 @@
 // render/transcript.ts, keeping them is spill.ts.
 
 import { type DshRefError, readFailed } from './errors.ts'
+import { composedPattern, composedText } from './folded-text.ts'
 import type { ConversationMessage, SnapshotData } from './types.ts'
 
 /** What a transcript says about its origin, in the key order of its serialisation. */
@@ -94,18 +95,27 @@ export function captureOf(artifact: string): TranscriptCapture | undefined {
   }
 }
 
-/** Finds a pattern in whole texts, so that a match may cross lines. The pattern must have the flag `g`. */
+/**
+ * Finds a pattern in whole texts, so that a match may cross lines, whatever the Unicode normalisation of pattern and text;
+ * only a pattern that speaks of combining marks by themselves is taken to the letter. The pattern must have the flag `g`.
+ */
 export function* searchTranscript(
   messages: Iterable<ConversationMessage>,
   pattern: RegExp,
 ): Generator<TranscriptMatch> {
+  const composed = composedPattern(pattern)
   let message = 0
-  for (const { text } of messages) {
+  for (const { text: stored } of messages) {
     message += 1
-    for (const { 0: found, index } of text.matchAll(pattern)) {
-      yield { message, start: index, end: index + found.length }
+    const { text, originalOffset } = composed ? composedText(stored) : { text: stored, originalOffset: asIs }
+    for (const { 0: found, index } of text.matchAll(composed ?? pattern)) {
+      yield { message, start: originalOffset(index), end: originalOffset(index + found.length) }
     }
   }
+}
+
+function asIs(offset: number): number {
+  return offset
 }
 
 interface Reading {

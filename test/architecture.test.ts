@@ -12,7 +12,10 @@ const SOURCE = join(REPOSITORY, 'src')
 /** Stages by level; a stage is a file of src or a folder of the same name. It may import its own level and those below. */
 const LEVELS = [
   { name: 'words', stages: ['types', 'errors'] },
-  { name: 'pure', stages: ['uri', 'fold', 'title', 'project', 'retain', 'json-bytes', 'paths', 'transcript'] },
+  {
+    name: 'pure',
+    stages: ['uri', 'fold', 'title', 'project', 'retain', 'json-bytes', 'paths', 'transcript', 'folded-text'],
+  },
   {
     name: 'file system',
     stages: [

@@ -151,10 +151,10 @@ const list: CommandSpec = {
     'dsh-ref list login',
     'dsh-ref list --cwd . --since 2d',
     'dsh-ref list --format json | jq -r \'.[] | select(.health != "ok") | .path\'',
-    'dsh-ref list -0 --format id | xargs -0 -n 1 dsh-ref uri encode',
+    'dsh-ref list -0 --format id | dsh-ref uri encode -0 | xargs -0 -n 1 echo',
   ],
   notes: [
-    'The query matches id, directory or title, whatever the case. Without --sort the directory of the target comes first, then sessions without one; the newest first.',
+    'The query matches id, directory or title, whatever the case and the Unicode normalisation. Without --sort the directory of the target comes first, then sessions without one; the newest first.',
     'Fields of tsv are sessionId, label, cwd, createdAt, updatedAt, sizeBytes, formatVersion, origin, parentSession, health, uri and path, times in milliseconds; in values \\\\ is a backslash, \\t a tab, \\n and \\r line breaks. With --strict a list still reads logs for their titles only; "dsh-ref check --all" verifies them. What was read of a log is kept in $DSH_REF_CACHE_DIR, else $XDG_CACHE_HOME/dsh-ref, else ~/.cache/dsh-ref; a place in a sessions root is refused.',
   ],
   groups: [
@@ -418,7 +418,7 @@ const transcript: CommandSpec = {
       summary: 'Search saved transcripts and sessions.',
       examples: ['dsh-ref transcript grep "expired\\s+cookie" login-fix'],
       notes: [
-        'The pattern is a JavaScript regular expression; texts are searched whole, so that a match may cross lines. Output is message:role:line, after the source when there are several. A source is a saved transcript, a session (id: forces one) or "-", standard input, which is also read without any.',
+        'The pattern is a JavaScript regular expression; texts are searched whole, so that a match may cross lines, and whichever way Unicode spells a letter with its marks (NFC, NFD); only a pattern that names marks by themselves, as \\p{M}, \\u0301 or in a class, is taken to the letter. Output is message:role:line, after the source when there are several. A source is a saved transcript, a session (id: forces one) or "-", standard input, which is also read without any.',
       ],
       groups: [
         options(

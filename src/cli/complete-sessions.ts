@@ -5,7 +5,9 @@ import { readdirSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import type { Candidate } from '../candidates.ts'
 import { DshRefError } from '../errors.ts'
+import { holdsText } from '../folded-text.ts'
 import { parseLogName } from '../paths.ts'
+import { shownTitle } from '../title.ts'
 import { cacheDirectory, type IndexEntry, openTitleIndex, type TitleIndex } from '../title-index.ts'
 import { encodeSessionUri } from '../uri.ts'
 import type { CommandContext } from './print.ts'
@@ -25,9 +27,6 @@ export interface OfferedSessions {
   readonly items: readonly { readonly value: string; readonly about: string }[]
   readonly isByTitle: boolean
 }
-
-/** Sessions offered at most; a person reads no more, and a menu of the shell holds no more. */
-const MAX_SESSIONS = 100
 
 /** How long titles that are not in the index may keep a shell waiting. What was read by then is kept for the next time. */
 const PATIENCE_MILLISECONDS = 1000
@@ -52,15 +51,11 @@ export async function offerSessions(word: string, context: CommandContext, isRaw
       return value?.startsWith(begun) ? [{ value, session }] : []
     })
   const finish = (found: ReturnType<typeof offered>) =>
-    ranked(found, context.cwd)
-      .slice(0, MAX_SESSIONS)
-      .map(({ value, session }) => ({ value, about: about(session, now) }))
+    ranked(found, context.cwd).map(({ value, session }) => ({ value, about: about(session, now) }))
   const byId = offered(word, sessions)
   if (byId.length > 0 || query === '') return { items: finish(byId), isByTitle: false }
-  const lower = query.toLocaleLowerCase()
-  const named = sessions.filter(({ sessionId, title, cwd }) =>
-    [sessionId, title, cwd].some((text) => text?.toLocaleLowerCase().includes(lower)),
-  )
+  const hasText = holdsText(query)
+  const named = sessions.filter(({ sessionId, title, cwd }) => [sessionId, title, cwd].some(hasText))
   return { items: finish(offered('', named)), isByTitle: true }
 }
 
@@ -111,9 +106,8 @@ async function listed(
     if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_CANCELLED') throw error
     // Titles of so many logs take longer; ids are known from the headers.
     const { candidates } = await listCandidates({ ...options, depth: 'headers', signal: context.signal })
-    return candidates
-      .filter(({ sessionId, title, cwd }) => [sessionId, title, cwd].some((text) => text?.includes(query)))
-      .map(offeredCandidate)
+    const hasText = holdsText(query)
+    return candidates.filter(({ sessionId, title, cwd }) => [sessionId, title, cwd].some(hasText)).map(offeredCandidate)
   }
 }
 
@@ -123,7 +117,7 @@ function offeredCandidate({ sessionId, title, updatedAt, createdAt, cwd }: Candi
 
 function offeredOf(brief: NonNullable<IndexEntry['brief']>, reading: IndexEntry['reading']): OfferedSession {
   const { id, createdAt, cwd } = brief
-  return { sessionId: id, title: reading?.title, time: reading?.updatedAt ?? createdAt, cwd }
+  return { sessionId: id, title: shownTitle(reading?.title), time: reading?.updatedAt ?? createdAt, cwd }
 }
 
 /** Full paths of what is in a directory; nothing when it cannot be read, which the command itself will say. */

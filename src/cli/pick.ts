@@ -3,6 +3,7 @@
 
 import { type Candidate, listCandidates } from '../candidates.ts'
 import { cancelled, DshRefError, invalidConfig, readFailed } from '../errors.ts'
+import { holdsText } from '../folded-text.ts'
 import { MAX_REFERENCES } from '../pipeline.ts'
 import { project } from '../project.ts'
 import { renderPick } from '../render/pick.ts'
@@ -147,11 +148,7 @@ function rowOf({ sessionId, label, cwd }: Candidate) {
 
 /** Whether every word of a query is somewhere in a text. */
 function hasWords(label: string, typed: string): boolean {
-  const text = label.toLocaleLowerCase()
-  return typed
-    .toLocaleLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word))
+  return typed.split(/\s+/).every((word) => holdsText(word)(label))
 }
 
 async function newest({ uri }: Candidate, context: CommandContext, reading: ReadingOptions) {

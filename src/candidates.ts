@@ -20,6 +20,7 @@ import {
 } from './locate.ts'
 import { type LogName, parseLogName } from './paths.ts'
 import { makePause } from './pause.ts'
+import { isDirectoryOf } from './same-directory.ts'
 import type { TitleReading } from './surface.ts'
 import { labelOf, shownTitle } from './title.ts'
 import {
@@ -84,12 +85,16 @@ export interface ListOptions extends Pick<DecodeOptions, 'allowUnknownVersion' |
   readonly query?: string | undefined
   /** Rows at most, from 1 on; default 50, `Infinity` for all. */
   readonly limit?: number | undefined
-  /** Only sessions of this cwd; several spellings of one directory may be given. */
+  /** Only sessions of this cwd, by whatever links they spell it; several spellings of one directory may be given. */
   readonly cwds?: readonly string[] | undefined
   /** Only sessions created then or later, epoch milliseconds. */
   readonly since?: number | undefined
   /** Only sessions created then or before, epoch milliseconds. */
   readonly until?: number | undefined
+  /** Only sessions whose newest stored event is of then or later, epoch milliseconds. Reads logs. */
+  readonly activeSince?: number | undefined
+  /** Only sessions whose newest stored event is of then or before, epoch milliseconds. Reads logs. */
+  readonly activeUntil?: number | undefined
   readonly origin?: 'all' | 'main' | 'subagent' | undefined
   readonly archived?: 'show' | 'hide' | 'only' | undefined
   readonly formatVersion?: number | undefined
@@ -122,8 +127,12 @@ export interface CandidateList {
   readonly issues: readonly Issue[]
   /** Sessions there are, before filters and limit. */
   readonly sessions: number
-  /** Sessions the limit left out; absent when nobody looked whether the rest matches. */
-  readonly omitted?: number
+  /** Of these, the ones with a header that can be read. */
+  readonly readable: number
+  /** Sessions that match and that the limit left out, as far as is known. */
+  readonly omitted: number
+  /** Sessions behind the limit that may match as well: nobody has read them. 0 makes `omitted` exact. */
+  readonly undecided: number
   /** Work done, for tests and benchmarks; looking at directories and file states not counted. */
   readonly work: { readonly filesOpened: number; readonly bytesRead: number }
 }
@@ -206,13 +215,13 @@ class Listing {
   readonly #limited = pLimit(CONCURRENCY)
   readonly #pause = makePause()
   readonly #work = { filesOpened: 0, bytesRead: 0 }
-  readonly #cwds: ReadonlySet<string>
+  readonly #isOfCwd: (cwd: string) => boolean
   #logsRead = 0
   #logsToRead = 0
 
   constructor(options: ListOptions) {
     this.#options = options
-    this.#cwds = new Set(options.cwds?.map(withoutSlash))
+    this.#isOfCwd = isDirectoryOf(options.cwds ?? [])
     // Limits and the reading of unknown versions change what a reading gives, so its memory is of no use then.
     const isPlain = !options.allowUnknownVersion && Object.keys(options.limits ?? {}).length === 0
     this.#index = isPlain ? options.index : undefined
@@ -227,7 +236,7 @@ class Listing {
     const readable = this.#withoutDuplicates(found.filter(({ brief }) => brief))
     const unreadable = includeUnreadable ? found.filter(({ brief }) => !brief) : []
     const wanted = [...readable, ...unreadable].filter((session) => this.#passesFilters(session, archived))
-    const shown = await this.#select(wanted, limit)
+    const { shown, omitted, undecided } = await this.#select(wanted, limit)
     if (depth !== 'headers') await this.#readAll(shown)
     const isShown = new Set(shown)
     const others = [...this.#consulted].filter((session) => session.brief && !isShown.has(session))
@@ -238,7 +247,9 @@ class Listing {
       candidates: shown.map((session) => this.#candidate(session, archived)),
       issues: [...this.#issues, ...own],
       sessions: all.length,
-      ...(this.#looksOnlyAtHeaders && { omitted: wanted.length - shown.length }),
+      readable: all.filter(({ brief }) => brief).length,
+      omitted,
+      undecided,
       work: this.#work,
     }
   }
@@ -406,7 +417,7 @@ class Listing {
     const wantsArchived = options.archived ?? 'show'
     if (wantsArchived !== 'show' && isArchived(session, archived) !== (wantsArchived === 'only')) return false
     // Of a log without a header nothing is known that these could go by.
-    if (options.cwds && !(brief?.cwd !== undefined && this.#cwds.has(withoutSlash(brief.cwd)))) return false
+    if (options.cwds && !(brief?.cwd !== undefined && this.#isOfCwd(brief.cwd))) return false
     if (options.since !== undefined && !(brief && brief.createdAt >= options.since)) return false
     if (options.until !== undefined && !(brief && brief.createdAt <= options.until)) return false
     const origin = options.origin ?? 'all'
@@ -415,31 +426,46 @@ class Listing {
 
   /** Whether filters can do without reading logs. */
   get #looksOnlyAtHeaders(): boolean {
-    const { query = '', health } = this.#options
-    return query === '' && health === undefined
+    const { query = '', health, activeSince, activeUntil } = this.#options
+    return query === '' && health === undefined && activeSince === undefined && activeUntil === undefined
   }
 
   /** The first sessions that match. Logs are read in the order of the list, and no more of them than it takes. */
-  async #select(found: Session[], limit: number): Promise<Session[]> {
-    const { query = '', health, sort, target } = this.#options
+  async #select(found: Session[], limit: number): Promise<Selection> {
+    const { query = '', health, activeSince, activeUntil, sort, target } = this.#options
     if (sort === 'updated' || sort === 'title') await this.#readAll(found)
     const inOrder = comparator(sort, target)
-    if (this.#looksOnlyAtHeaders) return firstInOrder(found, limit, inOrder)
+    if (this.#looksOnlyAtHeaders) {
+      const first = firstInOrder(found, limit, inOrder)
+      return { shown: first, omitted: found.length - first.length, undecided: 0 }
+    }
     const sessions = found.sort(inOrder)
     const hasText = holdsText(query)
     const isNamed = ({ id, brief }: Session) => hasText(id) || hasText(brief?.cwd)
-    const needsReading = (session: Session) => health !== undefined || !isNamed(session)
+    const asksLogs = health !== undefined || activeSince !== undefined || activeUntil !== undefined
+    const needsReading = (session: Session) => asksLogs || !isNamed(session)
+    /** Of a session that was read, or need not be. */
+    const matches = (session: Session) => {
+      if (health !== undefined && healthOf(session) !== health) return false
+      const { title, updatedAt = Number.NaN } = session.entry.reading ?? {}
+      if (activeSince !== undefined && !(updatedAt >= activeSince)) return false
+      if (activeUntil !== undefined && !(updatedAt <= activeUntil)) return false
+      return isNamed(session) || hasText(shownTitle(title))
+    }
     this.#logsToRead = sessions.filter((session) => needsReading(session) && isUnread(session)).length
-    const shown: Session[] = []
-    for (let start = 0; start < sessions.length && shown.length < limit; start += WINDOW) {
+    const matching: Session[] = []
+    let start = 0
+    for (; start < sessions.length && matching.length < limit; start += WINDOW) {
       const window = sessions.slice(start, start + WINDOW)
       await this.#readAll(window.filter(needsReading))
-      for (const session of window) {
-        if (health !== undefined && healthOf(session) !== health) continue
-        if (isNamed(session) || hasText(shownTitle(session.entry.reading?.title))) shown.push(session)
-      }
+      matching.push(...window.filter(matches))
     }
-    return shown.slice(0, limit)
+    // Of the rest nothing is read: what is known of it costs no more than a look.
+    const undecided = sessions.slice(start).filter((session) => needsReading(session) && isUnread(session))
+    const decided = sessions.slice(start).filter((session) => !(needsReading(session) && isUnread(session)))
+    const known = matching.length + decided.filter(matches).length
+    const shown = matching.slice(0, limit)
+    return { shown, omitted: known - shown.length, undecided: undecided.length }
   }
 
   // Reading.
@@ -513,6 +539,11 @@ class Listing {
       issues: [...session.duplicates, ...ownIssues(session)],
     }
   }
+}
+
+/** What was chosen, and what is known of what was not. */
+interface Selection extends Pick<CandidateList, 'omitted' | 'undecided'> {
+  readonly shown: Session[]
 }
 
 type ArchivedByRoot = ReadonlyMap<string, ReadonlySet<string>>
@@ -617,10 +648,6 @@ function isAboutLog({ kind }: Issue): boolean {
 /** Device and inode of a log. */
 function fileOf({ entry }: Session): string {
   return entry.logKey.split(':', 2).join(':')
-}
-
-function withoutSlash(cwd: string): string {
-  return cwd.length > 1 ? cwd.replace(/[/\\]+$/, '') : cwd
 }
 
 /** The id a session directory is named after (FORMAT.md section 1.2), for a log whose header does not tell. */

@@ -7,6 +7,7 @@ import type { DecodeOptions, LogEncoding, LogSource } from './decode/decode.ts'
 import { type HeaderPeek, peekLogHeader } from './decode/header-peek.ts'
 import { DshRefError, invalidReference, readFailed, throwIfCancelled, unreadable } from './errors.ts'
 import { holdsText } from './folded-text.ts'
+import { unopenedLogs, whyNothing } from './nothing-found.ts'
 import { parseLogName, projectSegment, sessionSegment } from './paths.ts'
 import { makePause } from './pause.ts'
 import type { Issue, ReadingMode, SessionHeader } from './types.ts'
@@ -166,7 +167,7 @@ export async function locateSession(
     const byPrefix = everything.logs.filter(({ header }) => header.id.startsWith(sessionId))
     if (byPrefix.length > 0) return only(byPrefix, sessionId)
   }
-  throw notFound(sessionId, everything.logs, options)
+  throw notFound(sessionId, everything, options)
 }
 
 /** All sessions of the roots with a readable header, and what was skipped. */
@@ -416,21 +417,24 @@ function only(logs: readonly LocatedLog[], sessionId: string): LocatedLog {
   )
 }
 
-function notFound(sessionId: string, logs: readonly LocatedLog[], options: LocateOptions): DshRefError {
+function notFound(
+  sessionId: string,
+  { logs, issues }: { readonly logs: readonly LocatedLog[]; readonly issues: readonly Issue[] },
+  options: LocateOptions,
+): DshRefError {
   const isNear = holdsText(sessionId.slice(0, MIN_PREFIX_LENGTH))
   const similar = logs.map(({ header }) => header.id).filter((id) => sessionId.length >= 3 && isNear(id))
-  const where = options.roots.length === 0 ? 'no sessions root' : options.roots.join(', ')
+  const named = `No session ${JSON.stringify(sessionId)}`
+  const facts = { sessionId, roots: options.roots, candidates: similar }
+  const why = whyNothing(options.roots, logs.length, issues)
+  if (why !== undefined) return readFailed('not-found', `${named}: ${why}`, facts)
+  const unopened = unopenedLogs(issues)
+  const butFor = unopened === 0 ? '' : `, ${unopened} of whose logs cannot be read`
   const advice =
     similar.length > 0
       ? `near are ${listed(similar)}`
-      : logs.length > 0
-        ? 'a session is named by its id, which "dsh-ref list" finds by title'
-        : 'there are no sessions there; name another place with --root'
-  return readFailed('not-found', `No session ${JSON.stringify(sessionId)} in ${where}; ${advice}`, {
-    sessionId,
-    roots: options.roots,
-    candidates: similar,
-  })
+      : 'a session is named by its id, which "dsh-ref list" finds by title'
+  return readFailed('not-found', `${named} in ${options.roots.join(', ')}${butFor}; ${advice}`, facts)
 }
 
 function listed(names: readonly string[]): string {

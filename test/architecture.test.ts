@@ -21,6 +21,8 @@ const LEVELS = [
     stages: [
       'decode',
       'locate',
+      'nothing-found',
+      'same-directory',
       'surface',
       'candidates',
       'title-index',

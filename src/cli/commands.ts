@@ -155,7 +155,7 @@ const list: CommandSpec = {
   ],
   notes: [
     'The query matches id, directory or title, whatever the case and the Unicode normalisation. Without --sort the directory of the target comes first, then sessions without one; the newest first.',
-    'Fields of tsv are sessionId, label, cwd, createdAt, updatedAt, sizeBytes, formatVersion, origin, parentSession, health, uri and path, times in milliseconds; in values \\\\ is a backslash, \\t a tab, \\n and \\r line breaks. With --strict a list still reads logs for their titles only; "dsh-ref check --all" verifies them. What was read of a log is kept in $DSH_REF_CACHE_DIR, else $XDG_CACHE_HOME/dsh-ref, else ~/.cache/dsh-ref; a place in a sessions root is refused.',
+    'Fields of tsv are sessionId, label, cwd, createdAt, updatedAt, sizeBytes, formatVersion, origin, parentSession, health, uri and path, times in milliseconds; in values \\\\ is a backslash, \\t a tab, \\n and \\r line breaks. With --strict a list still reads logs for their titles only; "dsh-ref check --all" verifies them. A log whose header cannot be read is listed last, with the id that its directory spells. What was read of a log is kept in $DSH_REF_CACHE_DIR, else $XDG_CACHE_HOME/dsh-ref, else ~/.cache/dsh-ref; a place in a sessions root is refused.',
   ],
   groups: [
     {
@@ -168,7 +168,7 @@ const list: CommandSpec = {
         },
         {
           flags: '--cwd <dir>',
-          summary: 'only those that worked in this directory ("." for the current one)',
+          summary: 'only those that worked in this directory, by any link ("." for the current one)',
           takes: 'directory',
         },
         {
@@ -176,6 +176,11 @@ const list: CommandSpec = {
           summary: 'only those created since an ISO date or time, or within an age (30m, 3h, 2d, 1w)',
         },
         { flags: '--until <when>', summary: 'only those created until then' },
+        {
+          flags: '--active-since <when>',
+          summary: 'only those whose newest event is since then; reads every log once',
+        },
+        { flags: '--active-until <when>', summary: 'only those whose newest event is until then' },
         {
           flags: '--origin <origin>',
           summary: 'by who began them (default: all)',
@@ -188,11 +193,11 @@ const list: CommandSpec = {
           summary: 'only those in this state',
           choices: ['ok', 'torn', 'corrupt', 'unsupported', 'unread'],
         },
-        { flags: '--limit <n>', summary: 'at most so many (default: 50)' },
+        { flags: '--limit <n>', summary: 'at most so many (default: 50, and a note when there are more)' },
         { flags: '--all', summary: 'no limit', conflicts: 'limit' },
         {
           flags: '--sort <key>',
-          summary: 'order by this key alone',
+          summary: 'order by this key alone; "updated" is the time of the newest event',
           choices: ['created', 'updated', 'title', 'size'],
         },
       ],

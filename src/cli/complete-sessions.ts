@@ -10,6 +10,7 @@ import { parseLogName } from '../paths.ts'
 import { shownTitle } from '../title.ts'
 import { cacheDirectory, type IndexEntry, openTitleIndex, type TitleIndex } from '../title-index.ts'
 import { encodeSessionUri } from '../uri.ts'
+import { spellingsOf } from './directories.ts'
 import type { CommandContext } from './print.ts'
 import { resolveRoots } from './roots.ts'
 
@@ -51,7 +52,10 @@ export async function offerSessions(word: string, context: CommandContext, isRaw
       return value?.startsWith(begun) ? [{ value, session }] : []
     })
   const finish = (found: ReturnType<typeof offered>) =>
-    ranked(found, context.cwd).map(({ value, session }) => ({ value, about: about(session, now) }))
+    ranked(found, new Set(spellingsOf('.', context))).map(({ value, session }) => ({
+      value,
+      about: about(session, now),
+    }))
   const byId = offered(word, sessions)
   if (byId.length > 0 || query === '') return { items: finish(byId), isByTitle: false }
   const hasText = holdsText(query)
@@ -134,8 +138,11 @@ function isLog(path: string): boolean {
 }
 
 /** Those of the current directory first, then the newest. */
-function ranked<Found extends { readonly session: OfferedSession }>(found: readonly Found[], cwd: string): Found[] {
-  const rank = ({ session }: Found) => (session.cwd === cwd ? 0 : 1)
+function ranked<Found extends { readonly session: OfferedSession }>(
+  found: readonly Found[],
+  here: ReadonlySet<string | undefined>,
+): Found[] {
+  const rank = ({ session }: Found) => (here.has(session.cwd) ? 0 : 1)
   return [...found].sort((one, other) => rank(one) - rank(other) || (other.session.time ?? 0) - (one.session.time ?? 0))
 }
 

@@ -1,21 +1,17 @@
 // `dsh-ref list`: the sessions there are to refer to, as a table, lines or JSON. Which and in what order is candidates.ts.
 
-import { realpathSync } from 'node:fs'
-import {
-  type Candidate,
-  type CandidateList,
-  type ListOptions,
-  type ListProgress,
-  listCandidates,
-} from '../candidates.ts'
+import { type Candidate, type ListOptions, type ListProgress, listCandidates } from '../candidates.ts'
 import { invalidConfig } from '../errors.ts'
 import { strictJson } from '../json-bytes.ts'
 import type { Issue } from '../types.ts'
 import { encodeSessionUri, formatMention } from '../uri.ts'
 import { titleIndexOf } from './cache.ts'
-import { absolutePath, integer, type OptionType, oneOf, optionsOf, text } from './options.ts'
+import { spellingsOf } from './directories.ts'
+import { type LeftOut, printNotes } from './list-notes.ts'
+import { integer, type OptionType, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { readingOptions, targetOf } from './sessions.ts'
+import { refuseInverted } from './time-range.ts'
 
 /** Values of `--format`. */
 const FORMATS = ['table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'] as const
@@ -82,6 +78,8 @@ export const list: CommandBody = async (context, args, options) => {
     cwd: text(),
     since: moment(now, 'start'),
     until: moment(now, 'end'),
+    activeSince: moment(now, 'start'),
+    activeUntil: moment(now, 'end'),
     origin: oneOf(['all', 'main', 'subagent']),
     archived: oneOf(['show', 'hide', 'only']),
     version: integer({ min: 0 }),
@@ -89,6 +87,14 @@ export const list: CommandBody = async (context, args, options) => {
     sort: oneOf(['created', 'updated', 'title', 'size']),
     fields: text(),
   })
+  refuseInverted(
+    { option: '--since', given: options.since, time: given.since },
+    { option: '--until', given: options.until, time: given.until },
+  )
+  refuseInverted(
+    { option: '--active-since', given: options.activeSince, time: given.activeSince },
+    { option: '--active-until', given: options.activeUntil, time: given.activeUntil },
+  )
   const { format = 'table' } = given
   const query = args.length === 0 ? undefined : args.join(' ')
   const isNull = options.null === true
@@ -108,26 +114,34 @@ export const list: CommandBody = async (context, args, options) => {
     cwds: given.cwd === undefined ? undefined : spellingsOf(given.cwd, context),
     since: given.since,
     until: given.until,
+    activeSince: given.activeSince,
+    activeUntil: given.activeUntil,
     origin: given.origin,
     archived: given.archived,
     formatVersion: given.version,
     health: given.health,
     sort: given.sort,
     depth: options.long === true || needsReading(format, fields) ? 'titles' : 'headers',
-    includeUnreadable: given.health !== undefined || format === 'json' || format === 'jsonl',
+    includeUnreadable: true,
     index,
     onProgress: context.stderr.isTerminal ? progressOf(context, now) : undefined,
   } satisfies ListOptions)
 
-  const { records, issues: unprintable } = RECORD_FORMATS.has(format)
+  const { records, unspelled, leftOut } = RECORD_FORMATS.has(format)
     ? recordsOf(found.candidates, format, isNull)
-    : { records: [], issues: [] }
-  const issues = [...targetIssues, ...found.issues, ...unprintable]
-  context.print.refuseIfStrict(issues)
+    : { records: [], unspelled: [], leftOut: undefined }
+  const issues = [...targetIssues, ...found.issues]
+  context.print.refuseIfStrict([...issues, ...unspelled])
   if (RECORD_FORMATS.has(format)) await printLines(context, records, isNull ? '\0' : '\n')
   else await printRows(context, found.candidates, format, fields, options)
   await context.print.issues(issues)
-  await printNotes(context, found, given, reading.roots)
+  const { format: _, limit, target: __, sort: ___, fields: ____, ...filters } = given
+  await printNotes(context, found, leftOut, {
+    roots: reading.roots,
+    hasLimit: limit !== undefined,
+    isFiltered: query !== undefined || Object.values(filters).some((filter) => filter !== undefined),
+    origin: given.origin,
+  })
 }
 
 // Options.
@@ -165,16 +179,6 @@ function timeOf(value: string, now: number, edge: 'start' | 'end'): number | und
     return undefined
   const time = Date.parse(value.replace(' ', 'T'))
   return Number.isNaN(time) ? undefined : time
-}
-
-/** How the headers of sessions in this directory may spell it: as it was given, absolute, and without links. */
-function spellingsOf(directory: string, context: CommandContext): string[] {
-  const absolute = absolutePath(directory, context)
-  try {
-    return [directory, absolute, realpathSync(absolute)]
-  } catch {
-    return [directory, absolute] // sessions outlive the directories they worked in
-  }
 }
 
 function fieldsOf(list: string | undefined, format: Format): readonly Field[] | undefined {
@@ -256,26 +260,32 @@ async function shownAs(context: CommandContext, lines: readonly string[]): Promi
 }
 
 /**
- * One text a row. A row whose text a reader would not get back is left out and is an issue: refusing the whole list, as
- * `uri decode` refuses its input, would let one odd id hide all the others.
+ * One text a row. A row whose text a reader would not get back is left out with a word, which `--strict` refuses: refusing
+ * the whole list always, as `uri decode` refuses its input, would let one odd id hide all the others. A log whose header
+ * cannot be read is a row like any other: it has a path, and its directory spells its id.
  */
 function recordsOf(
   candidates: readonly Candidate[],
   format: Format,
   isNull: boolean,
-): { records: string[]; issues: Issue[] } {
+): { records: string[]; unspelled: Issue[]; leftOut: LeftOut | undefined } {
   const records: string[] = []
-  const issues: Issue[] = []
+  const unspelled: Issue[] = []
+  const reasons = new Map<string, number>()
+  const elsewhere = format === 'id' ? '--format uri or json' : '--format json'
   for (const candidate of candidates) {
     const record = recordOf(candidate, format, isNull)
     const problem = problemOf(record, isNull)
-    if (problem === undefined) records.push(record)
-    else {
-      const message = `The ${format} holds ${problem}, so it is left out; --format json has it`
-      issues.push({ kind: 'header-field', message, file: candidate.path, sessionId: candidate.sessionId })
+    if (problem === undefined) {
+      records.push(record)
+      continue
     }
+    reasons.set(problem, (reasons.get(problem) ?? 0) + 1)
+    const message = `The ${format} holds ${problem}, so it is left out; ${elsewhere} has it`
+    unspelled.push({ kind: 'header-field', message, file: candidate.path, sessionId: candidate.sessionId })
   }
-  return { records, issues }
+  const count = unspelled.length
+  return { records, unspelled, leftOut: count === 0 ? undefined : { count, reasons, elsewhere } }
 }
 
 function recordOf({ sessionId, label, path }: Candidate, format: Format, isNull: boolean): string {
@@ -299,35 +309,6 @@ function problemOf(record: string, isNull: boolean): string | undefined {
   if (!record.isWellFormed()) return 'half a surrogate pair'
   if (isNull) return record.includes('\0') ? 'a NUL' : undefined
   return record.includes('\n') || record.endsWith('\r') ? 'a line break' : undefined
-}
-
-/** What a person at a terminal wants to know of a list that is not all they asked for. */
-async function printNotes(
-  context: CommandContext,
-  { candidates, sessions, omitted = 0, issues }: CandidateList,
-  given: { readonly origin?: string | undefined },
-  roots: readonly string[],
-): Promise<void> {
-  const { print, stdout, stderr } = context
-  if (sessions === 0 && issues.length === 0) {
-    await print.note(`There are no sessions in ${roots.join(', ')}; name another place with --root`)
-    return
-  }
-  if (candidates.length === 0) {
-    await print.note(`None of the ${counted(sessions, 'session')} there matches`)
-    return
-  }
-  if (!stdout.isTerminal || !stderr.isTerminal) return
-  const subagents = candidates.filter(({ origin }) => origin === 'subagent').length
-  if (subagents > 0 && given.origin !== 'subagent') {
-    const are = subagents === 1 ? 'is a sub-agent session' : 'are sub-agent sessions'
-    await print.note(`${subagents} of these ${counted(candidates.length, 'session')} ${are}; hide with --origin main`)
-  }
-  if (omitted > 0) await print.note(`${counted(omitted, 'more session')} not shown; see all with --all`)
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** Says now and then how far a long reading has come. */

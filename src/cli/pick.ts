@@ -1,9 +1,10 @@
 // `dsh-ref pick`: up to three sessions chosen in the terminal, printed as mentions or handed to `prepare`. The screen is on
 // stderr, so that the choice can go into a pipe; how it looks is render/pick.ts.
 
-import { type Candidate, listCandidates } from '../candidates.ts'
+import { type Candidate, type CandidateList, listCandidates } from '../candidates.ts'
 import { cancelled, DshRefError, invalidConfig, readFailed } from '../errors.ts'
 import { holdsText } from '../folded-text.ts'
+import { whyNothing } from '../nothing-found.ts'
 import { MAX_REFERENCES } from '../pipeline.ts'
 import { project } from '../project.ts'
 import { renderPick } from '../render/pick.ts'
@@ -50,22 +51,19 @@ export const pick: CommandBody = async (context, [query], options) => {
     )
   }
   const { target, issues } = await targetOf(given.target, context, reading)
-  const { candidates } = await listCandidates({
+  const found = await listCandidates({
     ...reading,
     target,
     limit: given.limit ?? DEFAULT_LIMIT,
     index,
   })
-  if (candidates.length === 0) {
-    throw readFailed(
-      'not-found',
-      `There is no session in ${reading.roots.join(', ')}; name another place with --root`,
-      {
-        roots: reading.roots,
-      },
-    )
+  if (found.candidates.length === 0) {
+    const why =
+      whyNothing(reading.roots, found.readable, found.issues) ??
+      `the only session in ${reading.roots.join(', ')} is the one that receives`
+    throw readFailed('not-found', `There is no session to choose: ${why}`, { roots: reading.roots })
   }
-  const picked = await choose(candidates, query ?? '', terminal, context, reading)
+  const picked = await choose(found, query ?? '', terminal, context, reading)
   if (isChoice) {
     const shown = { mention: 'mention', id: 'sessionId', uri: 'uri' } as const
     const key = shown[format as (typeof CHOICES)[number]]
@@ -84,7 +82,7 @@ const TOO_MANY = `At most ${MAX_REFERENCES} sessions fit in one message`
 
 /** Shows the sessions until some are taken; refuses with `CANCELLED` when the person leaves. */
 async function choose(
-  candidates: readonly Candidate[],
+  { candidates, omitted }: Pick<CandidateList, 'candidates' | 'omitted'>,
   query: string,
   { input, output }: Terminal,
   context: CommandContext,
@@ -127,6 +125,7 @@ async function choose(
         cursor: this.cursor,
         picked: new Set(this.selectedValues),
         preview: preview(this.focusedValue),
+        omitted,
         error: this.state === 'error' ? this.error : '',
         columns: output.columns ?? 80,
       })

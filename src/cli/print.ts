@@ -119,33 +119,43 @@ const PATH_LENGTH = 60
 /** JSON lines are gathered to about this many characters a write. */
 const BATCH_LENGTH = 65536
 
-/** What `--strict` says a log is for each issue: damaged, intact but not understood, or out of reach. */
+/**
+ * Kinds of issues from the gravest down, and what `--strict` says a log is for each: damaged, intact but not understood, or
+ * out of reach.
+ */
 const REASON_OF_ISSUE: Readonly<Record<IssueKind, ReadFailedReason>> = {
-  'torn-tail': 'corrupt',
+  'corrupt-log': 'corrupt',
+  'unreadable-log': 'unreadable',
+  'unsupported-log': 'unsupported',
+  'missing-root': 'not-found',
+  'unreadable-entry': 'unreadable',
+  'duplicate-id': 'ambiguous',
+  'path-mismatch': 'corrupt',
+  'encoding-mismatch': 'corrupt',
+  salvaged: 'corrupt',
   'discarded-rows': 'corrupt',
-  'unknown-event-type': 'unsupported',
-  'unknown-version': 'unsupported',
-  'extra-key': 'unsupported',
-  'retired-key': 'unsupported',
+  'invalid-utf8': 'corrupt',
   'header-field': 'corrupt',
   'envelope-field': 'corrupt',
   'message-id': 'corrupt',
-  'invalid-utf8': 'corrupt',
   'seed-marker': 'corrupt',
-  'path-mismatch': 'corrupt',
-  'encoding-mismatch': 'corrupt',
-  'duplicate-id': 'ambiguous',
-  'stray-file': 'unsupported',
-  'dangling-link': 'unreadable',
-  'missing-root': 'not-found',
-  'unreadable-entry': 'unreadable',
-  'legacy-flat-file': 'unsupported',
-  'unreadable-log': 'unreadable',
-  'unsupported-log': 'unsupported',
-  'corrupt-log': 'corrupt',
   'empty-conversation': 'not-found',
   'spill-failed': 'unreadable',
-  salvaged: 'corrupt',
+  'unknown-version': 'unsupported',
+  'unknown-event-type': 'unsupported',
+  'extra-key': 'unsupported',
+  'retired-key': 'unsupported',
+  'legacy-flat-file': 'unsupported',
+  'dangling-link': 'unreadable',
+  'torn-tail': 'corrupt',
+  'stray-file': 'unsupported',
+}
+
+const GRAVITY = Object.keys(REASON_OF_ISSUE)
+
+/** The gravest first; equal ones in the order in which they were met. */
+function byGravity(issues: readonly Issue[]): Issue[] {
+  return [...issues].sort((one, other) => GRAVITY.indexOf(one.kind) - GRAVITY.indexOf(other.kind))
 }
 
 /** Makes the context of a command from the process. */
@@ -239,7 +249,7 @@ export function createPrint(to: {
       if (issues.length > 0) await note(describeIssues(issues))
     },
     refuseIfStrict(issues) {
-      const first = issues[0]
+      const [first] = byGravity(issues)
       if (!globals.strict || first === undefined) return
       throw readFailed(REASON_OF_ISSUE[first.kind], `With --strict nothing is printed: ${describeIssues(issues)}`, {
         issues,
@@ -295,11 +305,11 @@ export function setExitStatus(status: number): void {
   process.exitCode = status
 }
 
-/** Says in one line how many issues there are, and where the first few kinds of them are. */
+/** Says in one line how many issues there are, and where the gravest few kinds of them are. */
 export function describeIssues(issues: readonly Issue[]): string {
   const places = new Map<string, { first: Issue; count: number }>()
   let total = 0
-  for (const issue of issues) {
+  for (const issue of byGravity(issues)) {
     const count = issue.count ?? 1
     total += count
     const key = JSON.stringify([issue.kind, issue.file ?? issue.sessionId])

@@ -56,6 +56,8 @@ interface Column {
 
 const HEALTH: Column = { title: 'HEALTH', cell: ({ health }) => health, short: 'when-odd' }
 
+const PARENT: Column = { title: 'PARENT', cell: parentCell, least: [16, 16, 8], short: 'when-odd' }
+
 const COLUMNS: readonly Column[] = [
   HEALTH,
   { title: 'LABEL', cell: labelCell, least: [24, 24, 8], short: 'always' },
@@ -72,7 +74,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'SIZE', cell: ({ sizeBytes }) => inUnits(sizeBytes), isRight: true },
   { title: 'VERSION', cell: ({ formatVersion }) => String(formatVersion), isRight: true },
   { title: 'ORIGIN', cell: ({ origin = NOTHING }) => visible(origin), least: [8] },
-  { title: 'PARENT', cell: ({ parentSession = NOTHING }) => visible(parentSession), least: [8] },
+  PARENT,
 ]
 
 /** The table, a line a row. Control and bidi characters are shown as escapes. */
@@ -86,8 +88,10 @@ export async function renderTable(rows: readonly CandidateRow[], options: TableO
     parentSession,
   ])
   if (!texts.every((text) => isSimple(visible(text)))) library ??= await import('./text.ts')
-  const isOdd = rows.some(({ health }) => health !== 'ok')
-  const columns = COLUMNS.filter(({ short }) => options.isLong || short === 'always' || (short === 'when-odd' && isOdd))
+  const odd = new Set<Column>()
+  if (rows.some(({ health }) => health !== 'ok')) odd.add(HEALTH)
+  if (hasNamesakes(rows)) odd.add(PARENT)
+  const columns = COLUMNS.filter((column) => options.isLong || column.short === 'always' || odd.has(column))
   const cells = rows.map((row) => columns.map((column) => column.cell(row, options)))
   const lines = options.hasHeader ? [columns.map(({ title }) => title), ...cells] : cells
   const natural = columns.map((_, index) =>
@@ -123,7 +127,27 @@ export function tsvField(value: unknown): string {
 const TSV_ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
 function labelCell({ label }: CandidateRow): string {
-  return cut(visible(label.slice(0, 8 * MAX_LABEL_COLUMNS)), MAX_LABEL_COLUMNS)
+  const start = label.slice(0, 8 * MAX_LABEL_COLUMNS)
+  return cut(visible(start.length < label.length ? `${start}…` : start), MAX_LABEL_COLUMNS)
+}
+
+/** Whether a fork, or a sub-agent, has the label of another row: by its label alone nobody could tell the two apart. */
+function hasNamesakes(rows: readonly CandidateRow[]): boolean {
+  const seen = new Map<string, boolean>()
+  for (const { label, parentSession } of rows) {
+    const isChild = parentSession !== undefined
+    const namesake = seen.get(label)
+    if (namesake !== undefined && (namesake || isChild)) return true
+    seen.set(label, isChild)
+  }
+  return false
+}
+
+/** The parent; beside a table with all columns, which has its heading and the origin, in a word what it is to it. */
+function parentCell({ parentSession, origin }: CandidateRow, { isLong }: TableOptions): string {
+  if (parentSession === undefined) return NOTHING
+  const relation = isLong ? '' : `${origin === 'subagent' ? 'sub-agent' : 'fork'} of `
+  return `${relation}${visible(parentSession)}`
 }
 
 function fromHome(cwd: string, home: string): string {

@@ -25,12 +25,14 @@ export interface PickScreen {
   readonly picked: ReadonlySet<string>
   /** Texts of the newest messages, oldest first; `undefined` while they are read. */
   readonly preview: readonly { readonly role: string; readonly text: string }[] | undefined
+  /** Sessions that are not offered because there are too many. */
+  readonly omitted: number
   readonly error: string
   readonly columns: number
 }
 
 /** The screen as lines that fit the terminal. */
-export function renderPick({ typed, rows, cursor, picked, preview, error, columns }: PickScreen): string {
+export function renderPick({ typed, rows, cursor, picked, preview, omitted, error, columns }: PickScreen): string {
   const width = Math.max(20, columns - 1)
   const start = Math.max(0, Math.min(cursor - Math.floor(LIST_LINES / 2), rows.length - LIST_LINES))
   const shown = rows.slice(start, start + LIST_LINES)
@@ -48,7 +50,8 @@ export function renderPick({ typed, rows, cursor, picked, preview, error, column
     ]
     return cutToWidth(`${pointer} ${mark} ${cells.join('  ')}`, width)
   })
-  const count = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}, ${picked.size} of 3 marked`
+  const more = omitted === 0 ? '' : ` (${omitted} more not offered, see --limit)`
+  const count = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}${more}, ${picked.size} of 3 marked`
   return [
     cutToWidth('Type to search. Up and Down move, Tab marks, Enter takes, Esc leaves.', width),
     `Search: ${typed}`,

@@ -47,7 +47,7 @@ export function renderSurface(
     cutToWidth(visible(item.sourceKind.slice(0, SOURCE_COLUMNS + 1)), SOURCE_COLUMNS),
     item.checkpoint ? 'checkpoint' : item.projected ? 'projected' : '-',
     String(item.textBytes),
-    visible((texts.get(item.seq) ?? '').slice(0, TEXT_LENGTH)),
+    visible(start(texts.get(item.seq) ?? '')),
   ])
   const through = capturedThroughSeq === null ? 'no events' : `through seq ${capturedThroughSeq}`
   const lines = [
@@ -81,6 +81,10 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
       .join('  ')
       .trimEnd()
   return [line(head), ...rows.map(line)]
+}
+
+function start(text: string): string {
+  return text.length <= TEXT_LENGTH ? text : `${text.slice(0, TEXT_LENGTH)}…`
 }
 
 function shortList(seqs: readonly number[]): string {

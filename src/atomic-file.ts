@@ -1,6 +1,6 @@
 // Writes a file whole or not at all: an exclusive temporary beside it, synced, then renamed over the name.
 
-import { close, fsync, open, rename, stat, unlink, writeFile } from 'node:fs'
+import { close, fsync, open, rename, stat, unlink, unlinkSync, writeFile } from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { readFailed } from './errors.ts'
@@ -18,6 +18,9 @@ const calls = {
 
 /** Mode of every file this tool writes: its owner's only. */
 export const PRIVATE_FILE_MODE = 0o600
+
+/** Does work that leaves something behind when it is ended in the middle; for whoever knows what could end it. */
+export type Undisturbed = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /** How a file is written. */
 export interface WriteOptions {
@@ -37,6 +40,7 @@ export async function writeFileAtomic(
 ): Promise<void> {
   await refuseDevice(path)
   const temporary = `${path}.${randomDigits()}.tmp`
+  using _ = removeOnAbort(temporary, signal)
   try {
     const file = await calls.open(temporary, 'wx', PRIVATE_FILE_MODE)
     try {
@@ -62,6 +66,22 @@ export async function writeFileAtomic(
       { cause },
     )
   }
+}
+
+/**
+ * Removes a temporary file as soon as the signal fires, until it is disposed of: syncing may take longer than the process
+ * has left.
+ */
+export function removeOnAbort(temporary: string, signal: AbortSignal | undefined): Disposable {
+  const remove = () => {
+    try {
+      unlinkSync(temporary)
+    } catch {
+      // Not made yet, or renamed by now.
+    }
+  }
+  signal?.addEventListener('abort', remove, { once: true })
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', remove) }
 }
 
 /** Twelve of them. Who guesses them gains nothing: a name that is taken is refused. */

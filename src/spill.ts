@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { constants, type Dirent } from 'node:fs'
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { PRIVATE_FILE_MODE } from './atomic-file.ts'
+import { PRIVATE_FILE_MODE, removeOnAbort, type Undisturbed } from './atomic-file.ts'
 import { readFailed } from './errors.ts'
 import { captureOf, type TranscriptCapture } from './transcript.ts'
 import type { ConversationMessage, FullSnapshot, Issue } from './types.ts'
@@ -53,6 +53,10 @@ export interface SpillOptions {
   readonly isPrivate?: boolean
   /** 24 hex digits that nobody can guess. */
   readonly randomHex?: () => string
+  /** Leaves no temporary file behind when it fires. */
+  readonly signal?: AbortSignal | undefined
+  /** Saves the bytes, once they are known. */
+  readonly undisturbed?: Undisturbed
 }
 
 /**
@@ -61,7 +65,13 @@ export interface SpillOptions {
  */
 export function spillTo(
   directory: string,
-  { render, isPrivate = false, randomHex = () => randomBytes(RANDOM_BYTES).toString('hex') }: SpillOptions,
+  {
+    render,
+    isPrivate = false,
+    randomHex = () => randomBytes(RANDOM_BYTES).toString('hex'),
+    signal,
+    undisturbed = (work) => work(),
+  }: SpillOptions,
 ): (content: SpillContent) => Promise<Extract<FullSnapshot, { status: 'saved' }>> {
   const root = resolve(directory)
   return async ({ targetId, position, capture, messages }) => {
@@ -72,7 +82,7 @@ export function spillTo(
       try {
         await mkdir(root, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
         if (isPrivate) await (await openPrivateDirectory(root)).close()
-        await saveIn(parent, path, bytes)
+        await undisturbed(() => saveIn(parent, path, bytes, signal))
         return { status: 'saved', locator: path, bytes: bytes.length, retrievalHint: RETRIEVAL_HINT }
       } catch (cause) {
         const { code } = cause as NodeJS.ErrnoException
@@ -83,11 +93,11 @@ export function spillTo(
   }
 }
 
-async function saveIn(parent: string, path: string, bytes: Uint8Array): Promise<void> {
+async function saveIn(parent: string, path: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
   await mkdir(parent, { mode: PRIVATE_DIRECTORY_MODE }).catch(ignoring('EEXIST'))
   const directory = await openPrivateDirectory(parent)
   try {
-    await writeWhole(path, bytes, directory)
+    await writeWhole(path, bytes, directory, signal)
   } finally {
     await directory.close()
   }
@@ -112,8 +122,9 @@ async function openPrivateDirectory(path: string): Promise<FileHandle> {
 }
 
 /** The name appears when all bytes are on the disk, and takes the place of nothing. */
-async function writeWhole(path: string, bytes: Uint8Array, directory: FileHandle): Promise<void> {
+async function writeWhole(path: string, bytes: Uint8Array, directory: FileHandle, signal?: AbortSignal): Promise<void> {
   const temporary = `${path}.tmp`
+  using _ = removeOnAbort(temporary, signal)
   const file = await open(temporary, 'wx', PRIVATE_FILE_MODE)
   let isPublished = false
   try {

@@ -3,6 +3,7 @@
 
 import { type BigIntStats, closeSync, fstatSync, lstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve, sep } from 'node:path'
+import type { Undisturbed } from './atomic-file.ts'
 import { DshRefError } from './errors.ts'
 import { isAscii } from './json-bytes.ts'
 import type { TitleResume } from './surface.ts'
@@ -140,9 +141,11 @@ export class TitleIndex {
   #entries = new Map<string, Kept>()
   #file: IndexFile | undefined
   #isChanged = false
+  readonly #undisturbed: Undisturbed
 
-  constructor(directory: string, now: number) {
+  constructor(directory: string, now: number, undisturbed: Undisturbed = (work) => work()) {
     this.#directory = directory
+    this.#undisturbed = undisturbed
     this.#today = Math.floor(now / DAY_MILLISECONDS)
   }
 
@@ -211,26 +214,28 @@ export class TitleIndex {
     if (!isOurs(statSync(this.#directory))) return
     const { writeFileAtomic } = await import('./atomic-file.ts')
     // Its checksums tell a file that the disk never got whole.
-    await writeFileAtomic(join(this.#directory, FILE_NAME), encodeEntries(lastSeen), { isSynced: false })
+    const bytes = encodeEntries(lastSeen)
+    await this.#undisturbed(() => writeFileAtomic(join(this.#directory, FILE_NAME), bytes, { isSynced: false }))
   }
 }
 
 /**
  * Opens the index in `directory`; one that is missing, damaged, of another format or writable for others is empty. Throws
- * `INVALID_CONFIG` when the guard of `roots` and of the `logs` that are read allows no writing there.
+ * `INVALID_CONFIG` when the guard of `roots` and of the `logs` that are read allows no writing there. `undisturbed` writes it.
  */
 export function openTitleIndex(
   directory: string,
   roots: readonly string[],
   now = Date.now(),
   logs: readonly string[] = [],
+  undisturbed?: Undisturbed,
 ): TitleIndex {
   const guard = new WriteGuard(roots, logs)
   const advice = 'name one elsewhere with $DSH_REF_CACHE_DIR or $XDG_CACHE_HOME'
   guard.allow({ path: directory, what: 'cache directory', advice })
   const path = join(directory, FILE_NAME)
   if (hasOtherNames(path)) guard.allow({ path, what: 'title index', advice })
-  const index = new TitleIndex(directory, now)
+  const index = new TitleIndex(directory, now, undisturbed)
   index.load()
   return index
 }

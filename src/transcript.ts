@@ -2,7 +2,7 @@
 // render/transcript.ts, keeping them is spill.ts.
 
 import { type DshRefError, readFailed } from './errors.ts'
-import { composedPattern, composedText } from './folded-text.ts'
+import { type ComposedText, composedPattern, composedText } from './folded-text.ts'
 import type { ConversationMessage, SnapshotData } from './types.ts'
 
 /** What a transcript says about its origin, in the key order of its serialisation. */
@@ -100,16 +100,45 @@ export function captureOf(artifact: string): TranscriptCapture | undefined {
  * only a pattern that speaks of combining marks by themselves is taken to the letter. The pattern must have the flag `g`.
  */
 export function* searchTranscript(
-  messages: Iterable<ConversationMessage>,
+  messages: Iterable<Pick<ConversationMessage, 'text'>>,
   pattern: RegExp,
 ): Generator<TranscriptMatch> {
+  const { expression, texts } = composedSearch(messages, pattern)
+  for (const match of matchesIn(
+    texts.map(({ text }) => text),
+    expression,
+  ))
+    yield inStored(match, texts)
+}
+
+/** What is searched in the place of a pattern and of texts as they are stored. */
+export interface ComposedSearch {
+  readonly expression: RegExp
+  readonly texts: readonly ComposedText[]
+}
+
+/** Brings pattern and texts to one normalisation; `inStored` leads back. */
+export function composedSearch(messages: Iterable<Pick<ConversationMessage, 'text'>>, pattern: RegExp): ComposedSearch {
   const composed = composedPattern(pattern)
+  return {
+    expression: composed ?? pattern,
+    texts: Array.from(messages, ({ text }) => (composed ? composedText(text) : { text, originalOffset: asIs })),
+  }
+}
+
+/** The place of a match in the texts as they are stored. */
+export function inStored({ message, start, end }: TranscriptMatch, texts: readonly ComposedText[]): TranscriptMatch {
+  const { originalOffset } = texts[message - 1] as ComposedText
+  return { message, start: originalOffset(start), end: originalOffset(end) }
+}
+
+/** Finds an expression with the flag `g` in texts. Refers to nothing outside: pattern-search.ts takes its source into a thread. */
+export function* matchesIn(texts: Iterable<string>, expression: RegExp): Generator<TranscriptMatch> {
   let message = 0
-  for (const { text: stored } of messages) {
+  for (const text of texts) {
     message += 1
-    const { text, originalOffset } = composed ? composedText(stored) : { text: stored, originalOffset: asIs }
-    for (const { 0: found, index } of text.matchAll(composed ?? pattern)) {
-      yield { message, start: originalOffset(index), end: originalOffset(index + found.length) }
+    for (const { 0: found, index } of text.matchAll(expression)) {
+      yield { message, start: index, end: index + found.length }
     }
   }
 }

@@ -33,6 +33,7 @@ const LEVELS = [
       'atomic-file',
       'write-guard',
       'pause',
+      'pattern-search',
     ],
   },
   { name: 'pipeline', stages: ['pipeline', 'schemas'] },

@@ -55,7 +55,7 @@ describe('composed text', () => {
 
 describe('a search', () => {
   const find = (pattern: RegExp, text: string) =>
-    [...searchTranscript([{ role: 'user', text }], pattern)].map(({ start, end }) => text.slice(start, end))
+    [...searchTranscript([{ text }], pattern)].map(({ start, end }) => text.slice(start, end))
 
   test.each([
     ['composed in decomposed', /café/gu, nfd('one café, two cafés')],

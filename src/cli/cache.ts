@@ -1,8 +1,10 @@
-// The title index as commands open it: its place by the environment, and the logs it must keep away from.
+// The title index as commands open it: its place by the environment, the logs it must keep away from, and that no signal
+// ends the writing of it.
 
 import { cacheDirectory, openTitleIndex, type TitleIndex } from '../title-index.ts'
 import type { CommandContext } from './print.ts'
 import { pathsNamed } from './sessions.ts'
+import { hearSignals } from './signals.ts'
 
 /** Opens the title index; refuses a place of it where nothing may be written. `target` is the argument. */
 export function titleIndexOf(
@@ -11,5 +13,5 @@ export function titleIndexOf(
   roots: readonly string[],
 ): TitleIndex {
   const directory = cacheDirectory(context.env, context.home)
-  return openTitleIndex(directory, roots, Date.now(), pathsNamed([], target, context))
+  return openTitleIndex(directory, roots, Date.now(), pathsNamed([], target, context), hearSignals)
 }

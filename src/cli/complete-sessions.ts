@@ -8,8 +8,9 @@ import { DshRefError } from '../errors.ts'
 import { holdsText } from '../folded-text.ts'
 import { parseLogName } from '../paths.ts'
 import { shownTitle } from '../title.ts'
-import { cacheDirectory, type IndexEntry, openTitleIndex, type TitleIndex } from '../title-index.ts'
+import type { IndexEntry, TitleIndex } from '../title-index.ts'
 import { encodeSessionUri } from '../uri.ts'
+import { titleIndexOf } from './cache.ts'
 import { spellingsOf } from './directories.ts'
 import type { CommandContext } from './print.ts'
 import { resolveRoots } from './roots.ts'
@@ -66,7 +67,7 @@ export async function offerSessions(word: string, context: CommandContext, isRaw
 /** The title index; `undefined` where it may not be written, which a Tab is no time to say. */
 function indexOf(context: CommandContext, roots: readonly string[]): TitleIndex | undefined {
   try {
-    return openTitleIndex(cacheDirectory(context.env, context.home), roots)
+    return titleIndexOf(undefined, context, roots)
   } catch (error) {
     if (error instanceof DshRefError) return undefined
     throw error

@@ -19,6 +19,7 @@ import {
   setExitStatus,
   terminalColumns,
 } from './print.ts'
+import { interruption, receivedSignal, SIGNAL_STATUS } from './signals.ts'
 
 // What commands allocate dies at once, so that the young generation of the heap may stay as small as it begins: memory that is
 // touched for the first time costs more than collecting it, and a log of 1 GB takes half as much (docs/speed.md).
@@ -27,11 +28,6 @@ setFlagsFromString('--semi-space-growth-factor=1')
 /** Exit status of what is no refusal. */
 const BUG_STATUS = 1
 const USAGE_STATUS = 2
-const SIGNAL_STATUS = { SIGINT: 130, SIGTERM: 143 } as const
-
-/** How long a command may take to end after a signal, and how long the process may take once it has. */
-const COMMAND_GRACE_MILLISECONDS = 1000
-const PROCESS_GRACE_MILLISECONDS = 100
 
 /** Commands for the shells and the build, outside the parsing, since their arguments are half-typed command lines. */
 const INTERNAL: ReadonlyMap<string, () => Promise<CommandBody>> = new Map([
@@ -179,17 +175,6 @@ function errorFormatOf(argv: readonly string[]): ErrorFormat {
 }
 
 async function main(argv: readonly string[]): Promise<number> {
-  const controller = new AbortController()
-  let received: keyof typeof SIGNAL_STATUS | undefined
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    // Once: the second signal ends the process.
-    process.once(name, () => {
-      received ??= name
-      controller.abort()
-      endBySignal(name, COMMAND_GRACE_MILLISECONDS)
-    })
-  }
-
   const errorFormat = errorFormatOf(argv)
   const text: CommanderText = { out: '', err: '', helpOf: undefined }
   let hasPrinted = () => false
@@ -203,7 +188,7 @@ async function main(argv: readonly string[]): Promise<number> {
   ) => {
     const config = await readConfig(process.env)
     const configuredGlobals = { ...globals, configuredRoots: config.roots }
-    const context = openContext(configuredGlobals, controller.signal, environmentWith(config, process.env))
+    const context = openContext(configuredGlobals, interruption, environmentWith(config, process.env))
     hasPrinted = () => context.print.hasPrinted
     const allOptions = optionsWith(config, options, names)
     try {
@@ -247,24 +232,15 @@ async function main(argv: readonly string[]): Promise<number> {
     return status
   } catch (error) {
     if (error instanceof OutputClosed) return 0
-    const refusal = refusalOf(error, controller.signal, hasPrinted())
+    const refusal = refusalOf(error, interruption, hasPrinted())
     if (refusal === undefined) {
       await printBug(error, errorFormat, `dsh-ref ${VERSION}`)
       return BUG_STATUS
     }
     await printRefusal(refusal, errorFormat)
-    if (received === undefined) return EXIT_STATUS[refusal.code]
-    endBySignal(received, PROCESS_GRACE_MILLISECONDS)
-    return SIGNAL_STATUS[received]
+    const received = receivedSignal()
+    return received === undefined ? EXIT_STATUS[refusal.code] : SIGNAL_STATUS[received]
   }
-}
-
-/**
- * Ends the process by the signal itself, which a shell shows as the same status, if it has not ended by itself by then:
- * a call that hangs in the file system (opening a FIFO) holds up even `process.exit`.
- */
-function endBySignal(name: keyof typeof SIGNAL_STATUS, milliseconds: number): void {
-  setTimeout(() => process.kill(process.pid, name), milliseconds).unref()
 }
 
 /** The refusal an error stands for; `undefined` for a bug. After a signal, whatever was under way counts as cancelled. */

@@ -12,6 +12,7 @@ import { titleIndexOf } from './cache.ts'
 import { integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext, Terminal } from './print.ts'
 import { type ReadingOptions, readingOptions, surfaceOf, targetOf } from './sessions.ts'
+import { hearSignals } from './signals.ts'
 
 const CHOICES = ['mention', 'id', 'uri'] as const
 const PREPARED = ['text', 'snapshot', 'json', 'jsonl', 'chat'] as const
@@ -63,7 +64,8 @@ export const pick: CommandBody = async (context, [query], options) => {
       `the only session in ${reading.roots.join(', ')} is the one that receives`
     throw readFailed('not-found', `There is no session to choose: ${why}`, { roots: reading.roots })
   }
-  const picked = await choose(found, query ?? '', terminal, context, reading)
+  // The terminal is to be as it was, whatever ends the choice.
+  const picked = await hearSignals(() => choose(found, query ?? '', terminal, context, reading))
   if (isChoice) {
     const shown = { mention: 'mention', id: 'sessionId', uri: 'uri' } as const
     const key = shown[format as (typeof CHOICES)[number]]

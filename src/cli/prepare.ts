@@ -10,6 +10,7 @@ import { WriteGuard } from '../write-guard.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { pathsNamed, type ReadingOptions, readingOptions, referenceOf, targetOf } from './sessions.ts'
+import { hearSignals } from './signals.ts'
 import { spillFor } from './spill.ts'
 
 /** Values of `--format`. */
@@ -74,7 +75,8 @@ export const prepare: CommandBody = async (context, args, options) => {
   if (outputFile === undefined) await context.print.out(await shown(product, context))
   else {
     const { writeFileAtomic } = await import('../atomic-file.ts')
-    await writeFileAtomic(outputFile, product, { signal: context.signal })
+    const bytes = Buffer.from(product)
+    await hearSignals(() => writeFileAtomic(outputFile, bytes, { signal: context.signal }))
   }
   await context.print.issues(issues)
 }

@@ -15,6 +15,7 @@ import {
 import { strictJson } from '../json-bytes.ts'
 import type { Issue, IssueKind } from '../types.ts'
 import type { FileIdentity } from '../write-guard.ts'
+import { hearSignals, hearSignalsWhileWaiting } from './signals.ts'
 
 /** Options that every command takes. */
 export interface GlobalOptions {
@@ -51,7 +52,7 @@ export interface CommandContext {
   readonly globals: GlobalOptions
   /** `undefined` when stdin or stderr is no terminal. */
   readonly terminal?: () => Terminal | undefined
-  /** Fires on SIGINT and SIGTERM. */
+  /** Fires when SIGINT or SIGTERM is heard (signals.ts). */
   readonly signal: AbortSignal
 }
 
@@ -105,6 +106,8 @@ export interface Print {
 /** Where bytes go: a file descriptor of the process, or a test's memory. */
 export interface Sink {
   write(bytes: Uint8Array): Promise<void>
+  /** Whether a write waits for its reader, and so leaves the process to hear signals. */
+  readonly isWaiting?: boolean
 }
 
 /** Thrown by `Print.out` when nobody reads stdout any more (`| head`): the end of the work, not a failure. */
@@ -210,9 +213,10 @@ export function createPrint(to: {
     throwIfCancelled(signal)
     if (product.length === 0) return
     hasPrinted = true
-    const written = stdout.write(typeof product === 'string' ? Buffer.from(product) : product)
+    const bytes = typeof product === 'string' ? Buffer.from(product) : product
     // A reader that has stopped reading must not keep a cancelled command waiting.
-    await Promise.race([written.catch(throwStdoutFailure), aborted])
+    const write = () => Promise.race([stdout.write(bytes).catch(throwStdoutFailure), aborted])
+    await (stdout.isWaiting ? hearSignals(write) : write())
   }
 
   async function json(value: unknown): Promise<void> {
@@ -389,6 +393,8 @@ function openSink(fd: 1 | 2): Sink {
       new Promise((resolve, reject) => {
         stream.write(bytes, (error) => (error == null ? resolve() : reject(error)))
       }),
+    // Writing to a terminal is one call that lasts as long as the terminal likes.
+    isWaiting: !isatty(fd),
   }
 }
 
@@ -419,8 +425,14 @@ function openInput(signal: AbortSignal): Input {
           errno: 'EISDIR',
         })
       }
+      const pieces = addAbortSignal(signal, process.stdin)[Symbol.asyncIterator]()
       try {
-        yield* addAbortSignal(signal, process.stdin)
+        for (;;) {
+          const { done, value } = await hearSignalsWhileWaiting(pieces.next())
+          throwIfCancelled(signal)
+          if (done) return
+          yield value
+        }
       } catch (cause) {
         throwIfCancelled(signal)
         const { code, message } = cause as NodeJS.ErrnoException
@@ -431,6 +443,8 @@ function openInput(signal: AbortSignal): Input {
           { file: '/dev/stdin', errno: code },
           { cause },
         )
+      } finally {
+        await pieces.return?.()
       }
     },
   }

@@ -8,6 +8,7 @@ import type { SpilledTranscript } from '../spill.ts'
 import { WriteGuard } from '../write-guard.ts'
 import { absolutePath, type OptionType, oneOf, optionsOf, resolveRoots, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
+import { hearSignals } from './signals.ts'
 
 /** The value of `--spill-dir` that stands for a private directory of this tool. */
 const AUTO = 'auto'
@@ -32,7 +33,12 @@ export async function spillFor(
     allowIn(directory, guard),
     import('../render/transcript.ts'),
   ])
-  return spillTo(directory.path, { render: renderTranscript, isPrivate: directory.isAuto })
+  return spillTo(directory.path, {
+    render: renderTranscript,
+    isPrivate: directory.isAuto,
+    signal: context.signal,
+    undisturbed: hearSignals,
+  })
 }
 
 /** `spill list`: the transcripts that are saved. */

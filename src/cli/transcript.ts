@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalidConfig, readFailed, unreadable } from '../errors.ts'
 import { parseSessionArgument } from '../locate.ts'
+import { expressionOf, PatternSearch } from '../pattern-search.ts'
 import { type Capture, capture, captureFacts } from '../pipeline.ts'
 import { project } from '../project.ts'
 import {
@@ -16,11 +17,12 @@ import {
 import { retain } from '../retain.ts'
 import { readSurfaceOrPrefix } from '../salvage.ts'
 import type { Surface } from '../surface.ts'
-import { decodeTranscript, type ShadowedMessage, searchTranscript, type Transcript } from '../transcript.ts'
+import { decodeTranscript, type ShadowedMessage, type Transcript } from '../transcript.ts'
 import type { ConversationMessage, Issue } from '../types.ts'
 import { integer, oneOf, optionsOf } from './options.ts'
-import type { CommandBody, CommandContext, CommandOptions } from './print.ts'
+import type { CommandBody, CommandContext } from './print.ts'
 import { type ReadingOptions, readingOptions, surfaceOf } from './sessions.ts'
+import { hearSignals } from './signals.ts'
 
 /** Values of `--format` of `transcript`. */
 const FORMATS = ['spill', 'markdown', 'text', 'json'] as const
@@ -111,7 +113,10 @@ function messageAt({ messages }: Transcript, number: number): ConversationMessag
 /** `transcript grep`: searches whole texts, of artifacts and of sessions; status 1 when nothing is found. */
 export const grep: CommandBody = async (context, [pattern = '', ...given], options) => {
   const { context: around = 0 } = optionsOf(options, { context: integer({ min: 0 }) })
-  const expression = expressionOf(pattern, options)
+  using search = new PatternSearch(
+    expressionOf(pattern, { isFixed: options.fixedStrings === true, ignoresCase: options.ignoreCase === true }),
+    { signal: context.signal },
+  )
   const reading = readingOptions(context, options)
   const sources = given.length === 0 ? ['-'] : given
   if (sources.filter((source) => source === '-').length > 1) {
@@ -124,7 +129,8 @@ export const grep: CommandBody = async (context, [pattern = '', ...given], optio
     const found = await conversationOf(argument, context, reading)
     issues.push(...found.issues)
     const source = sources.length > 1 ? argument : undefined
-    const matches = searchTranscript(found.messages, expression)
+    const find = () => search.search(found.messages)
+    const matches = await (search.isThreaded ? hearSignals(find) : find())
     const { text, matchedLines } = renderMatches(found.messages, matches, { context: around, source })
     total += matchedLines
     if (options.count === true) blocks.push(`${source === undefined ? '' : `${source}:`}${matchedLines}\n`)
@@ -138,16 +144,6 @@ export const grep: CommandBody = async (context, [pattern = '', ...given], optio
 
 /** What grep says when it has found nothing. */
 const NO_MATCH = 1
-
-function expressionOf(pattern: string, options: CommandOptions): RegExp {
-  const source = options.fixedStrings === true ? pattern.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') : pattern
-  try {
-    return new RegExp(source, options.ignoreCase === true ? 'gimu' : 'gmu')
-  } catch (cause) {
-    const { message } = cause as SyntaxError
-    throw invalidConfig(`${message}; write a JavaScript regular expression, or use --fixed-strings`, { pattern })
-  }
-}
 
 async function conversationOf(
   argument: string,

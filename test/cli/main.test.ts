@@ -203,12 +203,12 @@ describe('a signal', () => {
     ['SIGTERM', 143],
     ['SIGINT', 130],
   ] as const)('%s while waiting on stdin ends with %i and nothing printed', async (signal, status) => {
-    // More than a FIFO holds: once it is written, the program is reading.
+    // More than a FIFO holds: once it is written, the program is reading, and soon has nothing left but to wait.
     // Job control gives the program its own SIGINT, which a shell without it turns off for what runs in the background.
     const { stdout, stderr } = await shell(
       `set -m; mkfifo "${directory}/${signal}"
       "$NODE" "$BIN" uri encode < "${directory}/${signal}" & exec 9> "${directory}/${signal}"
-      head -c 1000000 /dev/zero | tr '\\0' a >&9; kill -${signal} $!; wait $!; echo "status $?"`,
+      head -c 1000000 /dev/zero | tr '\\0' a >&9; sleep 1; kill -${signal} $!; wait $!; echo "status $?"`,
     )
     expect(stdout).toBe(`status ${status}`)
     expect(stderr).toContain('dsh-ref: Cancelled; nothing was printed [SESSION_REFERENCE_CANCELLED]')

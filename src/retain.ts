@@ -42,7 +42,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
  * Fits a source into `budgetBytes` UTF-8 bytes of tag-safe JSON; refuses with `BUDGET_EXCEEDED` and facts
- * `{sessionId, budgetBytes, neededBytes}` when even empty texts are too large. Near-linear in the text it is given.
+ * `{sessionId, budgetBytes, neededBytes, option}` when even empty texts are too large. Near-linear in the text it is given.
  *
  * @example
  * const messages = [{ seq: 0, role: 'user', text: 'x'.repeat(1000), checkpoint: false }]
@@ -222,6 +222,6 @@ function budgetExceeded(sessionId: string, budgetBytes: number, neededBytes: num
     'SESSION_REFERENCE_BUDGET_EXCEEDED',
     `Session ${JSON.stringify(sessionId)} takes ${neededBytes} bytes even with every text cut to nothing, ` +
       `more than its budget of ${budgetBytes}; raise maxReferenceBytes to at least ${neededBytes}`,
-    { sessionId, budgetBytes, neededBytes },
+    { sessionId, budgetBytes, neededBytes, option: 'maxReferenceBytes' },
   )
 }

@@ -237,7 +237,7 @@ async function main(argv: readonly string[]): Promise<number> {
       await printBug(error, errorFormat, `dsh-ref ${VERSION}`)
       return BUG_STATUS
     }
-    await printRefusal(refusal, errorFormat)
+    await printRefusal((await import('./options.ts')).inOptions(refusal), errorFormat)
     const received = receivedSignal()
     return received === undefined ? EXIT_STATUS[refusal.code] : SIGNAL_STATUS[received]
   }

@@ -1,6 +1,6 @@
 // Values of options: checked by hand, refused with the option, the value and what is allowed. Without zod, which would be a
 // fifth of the start-up of every command. Which options there are is commands.ts.
-import { invalidConfig } from '../errors.ts'
+import { DshRefError, invalidConfig } from '../errors.ts'
 import type { CommandOptions } from './print.ts'
 
 export { absolutePath, type Roots, resolveRoots } from './roots.ts'
@@ -75,6 +75,16 @@ function checked<Value>(option: string, value: unknown, { allowed, read }: Optio
   const known = typeof value === 'string' ? read(value) : undefined
   if (known !== undefined) return known
   throw invalidConfig(`Option ${option} is ${JSON.stringify(value)}; give ${allowed}`, { option, value, allowed })
+}
+
+/** A refusal of the library in the words of the command line: the option in the place of the field it names. */
+export function inOptions(error: DshRefError): DshRefError {
+  const { option } = error.facts
+  if (typeof option !== 'string' || !/^[a-z]+[A-Z]/.test(option)) return error
+  const flag = flagOf(option)
+  // Quoted text may be anybody's.
+  const message = error.message.replace(/"(?:[^"\\]|\\.)*"|\w+/g, (word) => (word === option ? flag : word))
+  return new DshRefError(error.code, message, { ...error.facts, option: flag }, { cause: error.cause })
 }
 
 function flagOf(name: string): string {

@@ -21,6 +21,8 @@ export interface LocatedLog {
   readonly header: SessionHeader
   /** What is odd about where it lies. */
   readonly issues: readonly Issue[]
+  /** Why it is refused unless it is salvaged, although its header can be read. */
+  readonly refusal?: DshRefError
 }
 
 /** The file of a session directory that holds the session now. */
@@ -44,6 +46,9 @@ export type SessionArgument =
 /** Shortest prefix of an id that may stand for it. */
 export const MIN_PREFIX_LENGTH = 6
 
+/** The end of a name that a path may have without a separator. */
+export const LOG_NAME = /\.jsonl(?:\.zstd?)?$/
+
 /** How many names an error lists. */
 const MAX_SUGGESTIONS = 5
 
@@ -51,6 +56,8 @@ const MAX_SUGGESTIONS = 5
 export interface LocateOptions
   extends Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'everyRow'> {
   readonly roots: readonly string[]
+  /** Find logs in a container that DSH refuses, too: they are marked when they are read. */
+  readonly salvage?: boolean | undefined
 }
 
 /**
@@ -66,7 +73,7 @@ export function parseSessionArgument(argument: string, cwd: string): SessionArgu
   const mention = wholeMention(argument)
   if (mention) return { kind: 'id', ...mention, allowPrefix: false }
   if (argument === '-') return { kind: 'stdin' }
-  const looksLikePath = argument.includes('/') || argument.includes(sep) || /\.jsonl(?:\.zstd)?$/.test(argument)
+  const looksLikePath = argument.includes('/') || argument.includes(sep) || LOG_NAME.test(argument)
   const path = resolve(cwd, argument)
   if (looksLikePath && exists(path)) return { kind: 'path', path }
   return { kind: 'id', sessionId: argument, allowPrefix: true }
@@ -96,8 +103,8 @@ export async function locate(
  * sourceOf(log).encoding // => 'zstd'
  */
 export function sourceOf(log: LocatedLog): LogSource {
-  const { path, encoding, mode, header } = log
-  return { kind: 'file', path, encoding, mode, sessionId: header.id }
+  const { path, encoding, mode, header, refusal } = log
+  return { kind: 'file', path, encoding, mode, sessionId: header.id, ...(refusal && { refusal }) }
 }
 
 /**
@@ -138,7 +145,9 @@ async function logAt(path: string, options: LocateOptions): Promise<LocatedLog> 
       newest > parsed.version ? 'historical' : 'native',
     )
   }
-  const encoding: LogEncoding = path.endsWith('.zstd') ? 'zstd' : 'raw'
+  // Names that DSH does not give say nothing of the bytes.
+  const { encodingOfFile } = await import('./decode/encoding.ts')
+  const encoding: LogEncoding = encodingOfFile(path) ?? (/\.zstd?$/.test(path) ? 'zstd' : 'raw')
   const { header } = await readHeader({ path, encoding }, options)
   return { path, encoding, mode: 'native', header, issues: [] }
 }
@@ -255,17 +264,53 @@ async function openGeneration(
   mode: ReadingMode = 'native',
 ): Promise<LocatedLog> {
   const { path, encoding } = generation
-  const { header } = peekGeneration(generation, options) ?? (await readHeader({ path, encoding }, options))
-  checkVersion(generation, header)
-  const misplaced = hasDuePlace(path, options.roots) ? pathIssue({ path, header }) : undefined
-  return { path, encoding, mode, header, issues: misplaced ? [...generation.issues, misplaced] : generation.issues }
+  const locatedAs = (as: LogEncoding, header: SessionHeader): LocatedLog => {
+    checkVersion(generation, header)
+    const misplaced = hasDuePlace(path, options.roots) ? pathIssue({ path, header }) : undefined
+    const issues = misplaced ? [...generation.issues, misplaced] : generation.issues
+    return { path, encoding: as, mode, header, issues }
+  }
+  try {
+    const { header } = peekGeneration(generation, options) ?? (await readHeader({ path, encoding }, options))
+    return locatedAs(encoding, header)
+  } catch (error) {
+    if (!options.salvage || !(error instanceof DshRefError) || error.facts.rule !== MISNAMED) throw error
+    const actual = encoding === 'raw' ? 'zstd' : 'raw'
+    const { header } = await readHeader({ path, encoding: actual }, options)
+    return { ...locatedAs(actual, header), refusal: error }
+  }
 }
+
+/** Rule of a refusal of bytes that are not stored as the name of their file says. */
+const MISNAMED = 'encoding-mismatch'
 
 /** The header of a log, read the careful way. */
 export async function readHeader(log: Pick<Generation, 'path' | 'encoding'>, options: Omit<LocateOptions, 'roots'>) {
   // Loaded when it is needed: of thousands of logs nearly none needs it.
   const { readLogHeader } = await import('./decode/decode.ts')
-  return readLogHeader({ kind: 'file', ...log }, options)
+  try {
+    return await readLogHeader({ kind: 'file', ...log }, { ...options, allowFullHeaderFrame: options.salvage === true })
+  } catch (error) {
+    throw (await misnamed(log, error)) ?? error
+  }
+}
+
+/** What a corrupt log is that is stored in the other way than its name says. */
+async function misnamed(
+  { path, encoding }: Pick<Generation, 'path' | 'encoding'>,
+  error: unknown,
+): Promise<DshRefError | undefined> {
+  if (!(error instanceof DshRefError) || error.reason !== 'corrupt') return undefined
+  const { encodingOfFile } = await import('./decode/encoding.ts')
+  const actual = encodingOfFile(path)
+  if (actual === undefined || actual === encoding) return undefined
+  const [held, due] = actual === 'zstd' ? ['zstd frames', 'plain rows'] : ['plain rows', 'zstd frames']
+  return readFailed(
+    'corrupt',
+    `${path} holds ${held}, but its name stands for ${due}, so DSH refuses it; --salvage reads it`,
+    { file: path, rule: MISNAMED, expected: encoding, actual },
+    { cause: error },
+  )
 }
 
 /** The header of a generation, if one look is enough to have it; the careful way is `readHeader`. */

@@ -35,16 +35,22 @@ const MAX_ATTEMPTS = 64
  */
 export async function readSalvaged(source: LogSource, options: SurfaceOptions = {}): Promise<SalvagedSurface> {
   const again = source.kind === 'bytes' ? await gathered(source) : source
-  let first: DshRefError | undefined
+  let first = source.kind === 'file' ? source.refusal : undefined
+  let allowFullHeaderFrame = false
   let untilSeq = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     try {
-      const surface = await readSurface(again, first ? { ...options, untilSeq } : options)
-      return first ? degraded(surface, first) : surface
+      const surface = await readSurface(again, first ? { ...options, untilSeq, allowFullHeaderFrame } : options)
+      return first ? degraded(surface, first, untilSeq === Number.POSITIVE_INFINITY) : surface
     } catch (error) {
       if (!(error instanceof DshRefError) || error.reason !== 'corrupt' || error.facts.throughSeq === undefined)
         throw first ?? error
       first ??= error
+      if (error.facts.rule === 'header-frame' && !allowFullHeaderFrame) {
+        // The container is wrong, and all that is in it may be right.
+        allowFullHeaderFrame = true
+        continue
+      }
       const reached = (error.facts.throughSeq as number | null) ?? -1
       // A refusal that does not move back would come again for ever.
       untilSeq = Math.min(reached, untilSeq - 1)
@@ -54,7 +60,7 @@ export async function readSalvaged(source: LogSource, options: SurfaceOptions = 
   throw first
 }
 
-function degraded(surface: Surface, refusal: DshRefError): SalvagedSurface {
+function degraded(surface: Surface, refusal: DshRefError, isWhole: boolean): SalvagedSurface {
   const { line, frame, file } = refusal.facts
   const reason = refusal.message.toWellFormed()
   const { capturedThroughSeq } = surface
@@ -64,7 +70,7 @@ function degraded(surface: Surface, refusal: DshRefError): SalvagedSurface {
   }
   const issue: Issue = {
     kind: 'salvaged',
-    message: `The log is corrupt; only the prefix through ${capturedThroughSeq === null ? 'its header' : `seq ${capturedThroughSeq}`} is read: ${reason}`,
+    message: `The log is corrupt; ${isWhole ? 'all of it,' : 'only the prefix'} through ${capturedThroughSeq === null ? 'its header' : `seq ${capturedThroughSeq}`} is read: ${reason}`,
     ...place,
     ...(typeof file === 'string' && { file }),
   }

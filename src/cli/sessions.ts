@@ -91,7 +91,8 @@ async function readStdin(context: CommandContext, options: SurfaceReadingOptions
       '"-" reads a session log from standard input, which is a terminal; pipe a log in or name a session',
     )
   }
-  return readLog({ kind: 'bytes', name: '<stdin>', bytes: context.stdin.chunks(), encoding: 'raw' }, options)
+  const { encodingOfStream } = await import('../decode/encoding.ts')
+  return readLog({ kind: 'bytes', name: '<stdin>', ...(await encodingOfStream(context.stdin.chunks())) }, options)
 }
 
 async function readLog(source: LogSource, options: SurfaceReadingOptions): Promise<SalvagedSurface> {

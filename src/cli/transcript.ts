@@ -2,8 +2,9 @@
 
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { encodingOf } from '../decode/encoding.ts'
 import { invalidConfig, readFailed, unreadable } from '../errors.ts'
-import { parseSessionArgument } from '../locate.ts'
+import { LOG_NAME, parseSessionArgument } from '../locate.ts'
 import { expressionOf, PatternSearch } from '../pattern-search.ts'
 import { type Capture, capture, captureFacts } from '../pipeline.ts'
 import { project } from '../project.ts'
@@ -26,9 +27,6 @@ import { hearSignals } from './signals.ts'
 
 /** Values of `--format` of `transcript`. */
 const FORMATS = ['spill', 'markdown', 'text', 'json'] as const
-
-/** The first byte of a log in plain rows; an artifact begins with a heading. */
-const BRACE = 0x7b
 
 /** `transcript`: the full captured projection of one session, without any budget. */
 export const transcript: CommandBody = async (context, [argument = '-'], options) => {
@@ -152,10 +150,12 @@ async function conversationOf(
 ): Promise<{ messages: readonly ConversationMessage[]; issues: readonly Issue[] }> {
   if (argument === '-' || isOtherFile(argument, context.cwd)) {
     const bytes = await bytesOf(argument, context)
-    if (bytes[0] !== BRACE) {
+    // An artifact begins with a heading.
+    const encoding = encodingOf(bytes)
+    if (encoding === undefined) {
       return { messages: decodeTranscript(textOf(bytes, argument), nameOf(argument)).messages, issues: [] }
     }
-    const log = { kind: 'bytes', name: nameOf(argument), bytes: inOnePiece(bytes), encoding: 'raw' } as const
+    const log = { kind: 'bytes', name: nameOf(argument), bytes: inOnePiece(bytes), encoding } as const
     return conversationIn(await readSurfaceOrPrefix(log, reading))
   }
   return conversationIn(await surfaceOf(argument, context, reading))
@@ -172,7 +172,7 @@ function conversationIn({ messages, issues }: Surface) {
 
 /** A file that is no log by its name: an artifact, or a pipe of the shell. */
 function isOtherFile(argument: string, cwd: string): boolean {
-  if (/\.jsonl(?:\.zstd)?$/.test(argument)) return false
+  if (LOG_NAME.test(argument)) return false
   try {
     return !statSync(pathOf(argument, cwd)).isDirectory()
   } catch {

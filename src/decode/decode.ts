@@ -38,6 +38,8 @@ export type LogSource =
       readonly mode?: ReadingMode
       /** Whose log it was when it was located; a header that names another session means that it was replaced since. */
       readonly sessionId?: string
+      /** Why the log is refused unless it is salvaged, although its bytes can be read. */
+      readonly refusal?: DshRefError
     }
   | {
       readonly kind: 'bytes'
@@ -56,6 +58,8 @@ export interface DecodeOptions {
    * cannot matter are read by their first and last bytes, and messages that nobody asks for not at all.
    */
   readonly everyRow?: boolean
+  /** Take a first frame that holds more than the header, as packing a log anew makes it; for salvage. */
+  readonly allowFullHeaderFrame?: boolean
   /** Accept events through this seq only and end the log there, as if it had no more; for salvage. */
   readonly untilSeq?: number
   /**
@@ -148,13 +152,19 @@ export async function decodeLog<T>(
   }
 }
 
+/** The options that matter for a header. */
+export type HeaderOptions = Pick<
+  DecodeOptions,
+  'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'allowFullHeaderFrame'
+>
+
 /**
  * Reads the header of a log, and of a zstd log its first frame only. Throws as `decodeLog` does. File calls are
  * synchronous, which lists thousands of logs in half the time; callers that loop let the event loop have its turn.
  */
 export async function readLogHeader(
   source: Extract<LogSource, { kind: 'file' }>,
-  options: Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'> = {},
+  options: HeaderOptions = {},
 ): Promise<{ header: SessionHeader; issues: readonly Issue[]; bytesRead: number }> {
   try {
     return await stable(source.path, options.signal, (earlier) => readHeaderOnce(source, options, earlier))
@@ -165,7 +175,7 @@ export async function readLogHeader(
 
 async function readHeaderOnce(
   { path, encoding }: Extract<LogSource, { kind: 'file' }>,
-  options: Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder'>,
+  options: HeaderOptions,
   earlier: FileWatch | undefined,
 ): Promise<Attempt<{ header: SessionHeader; issues: readonly Issue[]; bytesRead: number }>> {
   using file = openLog(path)
@@ -459,6 +469,11 @@ class LogDecoding<T> {
     }
   }
 
+  /** Whether the header must stand in a frame of its own. */
+  get #isHeaderFrameChecked(): boolean {
+    return this.#encoding === 'zstd' && this.#options.allowFullHeaderFrame !== true
+  }
+
   async push(piece: Uint8Array): Promise<void> {
     if (this.isDone) return
     this.#bytesRead += piece.length
@@ -490,7 +505,7 @@ class LogDecoding<T> {
       if (error !== HEADER_IS_KNOWN) throw error
     }
     const header = this.#acceptance?.header
-    if (!header || (this.#encoding === 'zstd' && this.#frames === 0)) return undefined
+    if (!header || (this.#isHeaderFrameChecked && this.#frames === 0)) return undefined
     return { header, issues: this.#issues.list(this.#name) }
   }
 
@@ -501,7 +516,7 @@ class LogDecoding<T> {
     if (this.#encoding === 'zstd') {
       const ending = this.isDone ? undefined : await this.#zstd?.end()
       isTornFrame = ending?.torn ?? false
-      if (this.#frames === 0) {
+      if (this.#frames === 0 && (this.#isHeaderFrameChecked || !this.#acceptance)) {
         throw readFailed('corrupt', 'The first frame is cut off, so there is no header', { rule: 'header', frame: 1 })
       }
       this.#checkCompleteFrames()
@@ -561,13 +576,13 @@ class LogDecoding<T> {
     if (this.#acceptance) this.#acceptance.frame = frame
     this.#plaintext(chunk)
     const isCrowded = this.#acceptance && (this.#acceptance.line > 1 || this.#lines.pendingBytes > 0)
-    if (frame === 1 && isCrowded) throw crowdedHeaderFrame()
+    if (frame === 1 && isCrowded && this.#isHeaderFrameChecked) throw crowdedHeaderFrame()
   }
 
   #frameEnd(frame: number, end: number): void {
     this.#frames = frame
     const isInsideRow = this.#lines.pendingBytes > 0
-    if (frame === 1 && (!this.#acceptance || isInsideRow)) throw crowdedHeaderFrame()
+    if (frame === 1 && (!this.#acceptance || (isInsideRow && this.#isHeaderFrameChecked))) throw crowdedHeaderFrame()
     if (this.#isHeaderOnly) throw HEADER_IS_KNOWN
     this.#verifiedEvents = this.#acceptance?.expectedSeq ?? 0
     this.#atFrameEnd = { isInsideRow, hasOffence: this.#acceptance?.hasOffence ?? false }
@@ -634,7 +649,7 @@ class LogDecoding<T> {
     }
     // The block was announced before anybody could look at it.
     this.#accept(header).block(bytes, this.#blockStart, this.#blockEnd)
-    if (this.#isHeaderOnly && this.#encoding === 'raw') throw HEADER_IS_KNOWN
+    if (this.#isHeaderOnly && !this.#isHeaderFrameChecked) throw HEADER_IS_KNOWN
   }
 
   #refuseRow(limitBytes: number, offset: number): never {
@@ -672,7 +687,7 @@ async function createReader(options: Parameters<typeof import('./zstd.ts')['crea
 }
 
 function crowdedHeaderFrame(): DshRefError {
-  return readFailed('corrupt', 'The first frame must hold the header row and nothing else', {
+  return readFailed('corrupt', 'The first frame must hold the header row and nothing else; --salvage reads it', {
     rule: 'header-frame',
     frame: 1,
   })

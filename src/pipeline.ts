@@ -4,7 +4,7 @@
 import { type DecodeOptions, decodeLog, type LogSource } from './decode/decode.ts'
 import { assertNever, cancelled, DshRefError, invalidConfig, invalidReference, throwIfCancelled } from './errors.ts'
 import { type LocatedLog, locateSession, sourceOf } from './locate.ts'
-import { project } from './project.ts'
+import { project, turnsWithoutText } from './project.ts'
 import { renderSnapshot } from './render/snapshot.ts'
 import { type Retained, retain } from './retain.ts'
 import { readSurfaceOrPrefix, type SalvagedSurface } from './salvage.ts'
@@ -103,6 +103,8 @@ export interface PreparedSource {
   readonly usedBytes: number
   /** Set when only a prefix of the log could be read. */
   readonly degraded?: Degraded
+  /** Turns of the person that are images or files only, and so not in `data`; absent for none. */
+  readonly turnsWithoutText?: number
 }
 
 /** The prepared message. */
@@ -163,6 +165,7 @@ export async function prepare(request: PrepareRequest): Promise<Prepared> {
       budgetBytes: budget.bytes,
       usedBytes: bytes,
       ...(source.degraded && { degraded: source.degraded }),
+      ...(source.turnsWithoutText !== undefined && { turnsWithoutText: source.turnsWithoutText }),
     }
   })
   const message: ReferenceMessage = {
@@ -199,6 +202,8 @@ export interface Capture {
   readonly messages: readonly ProjectedMessage[]
   readonly issues: readonly Issue[]
   readonly degraded?: Degraded
+  /** Turns of the person that projection drops because they are images or files only; absent for none. */
+  readonly turnsWithoutText?: number
 }
 
 /** How a source is read. */
@@ -212,6 +217,7 @@ export async function capture(input: ReferenceInput, options: CaptureOptions): P
   const { surface, issues } = await surfaceOf(input, options)
   const { header } = surface
   const { messages } = project(surface.messages)
+  const textless = turnsWithoutText(surface.messages)
   return {
     sessionId: header.id,
     label: input.label ?? labelOf(surface.title, header.id),
@@ -221,6 +227,7 @@ export async function capture(input: ReferenceInput, options: CaptureOptions): P
     messages,
     issues: [...issues, ...surface.issues, ...(messages.some(hasText) ? [] : [emptyConversation(header.id)])],
     ...(surface.degraded && { degraded: surface.degraded }),
+    ...(textless > 0 && { turnsWithoutText: textless }),
   }
 }
 

@@ -27,3 +27,22 @@ export function project(messages: Iterable<SurfaceMessage>): Projection {
   }
   return { messages: kept, compacted: kept.some((message) => message.checkpoint) }
 }
+
+/**
+ * How many turns of the person projection drops because they hold no text: they are images or files only.
+ */
+export function turnsWithoutText(messages: Iterable<SurfaceMessage>): number {
+  let turns = 0
+  for (const { type, sourceKind, text } of messages) {
+    if (type === 'user/message' && sourceKind === 'user' && text === '') turns++
+  }
+  return turns
+}
+
+/** What is said of such turns; `undefined` when there are none. */
+export function textlessSentence(turns: number): string | undefined {
+  if (turns === 0) return undefined
+  return turns === 1
+    ? '1 turn of the user holds no text, only images or files, and is left out.'
+    : `${turns} turns of the user hold no text, only images or files, and are left out.`
+}

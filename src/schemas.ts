@@ -134,6 +134,9 @@ export const PlanSchema = z.strictObject({
       usedBytes: count,
       budgetBytes: count,
       estimatedTokens: count.describe('usedBytes / 4, an estimate'),
+      turnsWithoutText: count
+        .exactOptional()
+        .describe('Turns of the user that are images or files only; absent for none'),
     }),
   ),
   message: size,

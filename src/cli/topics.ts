@@ -24,7 +24,7 @@ export const TOPICS: readonly Topic[] = [
         ['-', 'the rows of a log on standard input'],
         [
           './path, file.jsonl',
-          'a log or a session directory, when it exists and has a / in it or ends in .jsonl or .jsonl.zstd',
+          'a log or a session directory, when it exists and has a / in it or ends in .jsonl, .jsonl.zstd or .jsonl.zst',
         ],
         ['an id', 'the session with exactly this id'],
         ['beginning of an id', '6 characters or more, when one session only begins so'],
@@ -39,7 +39,7 @@ export const TOPICS: readonly Topic[] = [
     name: 'formats',
     title: 'Formats of logs and of output',
     paragraphs: [
-      `Logs of format versions ${FORMAT_VERSIONS.join(', ')} are read, as rows of JSON (session.jsonl, session.vN.jsonl) and compressed with zstd (….jsonl.zstd). When a session has logs of several versions, the newest counts. A version from the future is refused, unless --allow-unknown-version says to go by its shape.`,
+      `Logs of format versions ${FORMAT_VERSIONS.join(', ')} are read, as rows of JSON (session.jsonl, session.vN.jsonl) and compressed with zstd (….jsonl.zstd); standard input and files with names of your own are told by their first bytes. When a session has logs of several versions, the newest counts. A version from the future is refused, unless --allow-unknown-version says to go by its shape.`,
       'Output of prepare, by --format:',
       [
         ['text', 'the readable message, a blank line, the snapshot (default)'],
@@ -86,7 +86,10 @@ export const TOPICS: readonly Topic[] = [
       [
         ['dsh-ref check <session>', 'says what is wrong, where, and whether DSH itself would refuse the log'],
         ['dsh-ref check --all', 'does so for every session'],
-        ['--salvage', 'reads the longest valid prefix; the output says that it is one, and where it ends'],
+        [
+          '--salvage',
+          'reads the longest valid prefix, also of a log that was packed anew into one frame; the output says so, and where it ends',
+        ],
       ],
       'What cannot change the messages, such as an unknown kind of event or an extra key, is read and reported as an issue. No command repairs, moves or changes a log.',
     ],

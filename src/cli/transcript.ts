@@ -7,7 +7,7 @@ import { invalidConfig, readFailed, unreadable } from '../errors.ts'
 import { LOG_NAME, parseSessionArgument } from '../locate.ts'
 import { expressionOf, PatternSearch } from '../pattern-search.ts'
 import { type Capture, capture, captureFacts } from '../pipeline.ts'
-import { project } from '../project.ts'
+import { project, textlessSentence } from '../project.ts'
 import {
   renderMatches,
   renderTranscript,
@@ -38,6 +38,8 @@ export const transcript: CommandBody = async (context, [argument = '-'], options
   const source = await capture({ surface, label: 'label' in parsed ? parsed.label : undefined }, reading)
   context.print.refuseIfStrict(source.issues)
   await printText(context, rendered(source, format, includesShadowed ? shadowedOf(surface) : undefined))
+  const textless = textlessSentence(source.turnsWithoutText ?? 0)
+  if (textless !== undefined) await context.print.note(textless)
   await context.print.issues(source.issues)
 }
 
@@ -73,8 +75,15 @@ function rendered(
       // Retention without a limit leaves nothing out: the same data and facts as in a message, for the whole.
       const { data, facts } = retain(source, Number.MAX_SAFE_INTEGER)
       const { capturedFormatVersion } = captureFacts(source)
-      const { issues, degraded } = source
-      return jsonLine({ data, facts: { capturedFormatVersion, ...facts }, shadowed, issues, degraded })
+      const { issues, degraded, turnsWithoutText } = source
+      return jsonLine({
+        data,
+        facts: { capturedFormatVersion, ...facts },
+        turnsWithoutText,
+        shadowed,
+        issues,
+        degraded,
+      })
     }
   }
 }

@@ -1,5 +1,6 @@
 // What `prepare --dry-run` and `--explain` say: how much of each source is kept, and what it costs.
 
+import { textlessSentence } from '../project.ts'
 import type { ReferenceFacts } from '../types.ts'
 import { cutToWidth, displayWidth, padToWidth, visible } from './text.ts'
 
@@ -13,6 +14,8 @@ export interface PlannedSource extends Omit<ReferenceFacts, 'inputIndex'> {
   readonly usedBytes: number
   readonly budgetBytes: number
   readonly estimatedTokens: number
+  /** Turns of the person that are images or files only, which no snapshot shows; absent for none. */
+  readonly turnsWithoutText?: number
 }
 
 /** What `prepare` would print. */
@@ -26,18 +29,22 @@ export interface Plan {
 
 /** Makes the plan of a prepared message. */
 export function planOf(
-  sources: readonly { readonly facts: ReferenceFacts; readonly usedBytes: number; readonly budgetBytes: number }[],
+  sources: readonly ({ readonly facts: ReferenceFacts } & Pick<
+    PlannedSource,
+    'usedBytes' | 'budgetBytes' | 'turnsWithoutText'
+  >)[],
   messageBytes: number,
   snapshotBytes: number,
 ): Plan {
   const size = (bytes: number) => ({ bytes, estimatedTokens: tokensOf(bytes) })
   return {
     schemaVersion: 1,
-    sources: sources.map(({ facts: { inputIndex: _, ...facts }, usedBytes, budgetBytes }) => ({
+    sources: sources.map(({ facts: { inputIndex: _, ...facts }, usedBytes, budgetBytes, turnsWithoutText }) => ({
       ...facts,
       usedBytes,
       budgetBytes,
       estimatedTokens: tokensOf(usedBytes),
+      ...(turnsWithoutText !== undefined && { turnsWithoutText }),
     })),
     message: size(messageBytes),
     snapshot: size(snapshotBytes),
@@ -65,7 +72,11 @@ export function renderPlan({ sources, snapshot }: Plan): string {
     row.map((cell, column) => padToWidth(cell, widths[column] as number, column === 0 ? 'end' : 'start')).join('  '),
   )
   const total = `The snapshot has ${snapshot.bytes} bytes, about ${snapshot.estimatedTokens} tokens (an estimate: bytes / ${BYTES_PER_TOKEN}).`
-  return [...lines.map((line) => line.trimEnd()), '', total].map((line) => `${line}\n`).join('')
+  const textless = sources.flatMap(({ label, turnsWithoutText = 0 }) => {
+    const sentence = textlessSentence(turnsWithoutText)
+    return sentence === undefined ? [] : [`${visible(label)}: ${sentence}`]
+  })
+  return [...lines.map((line) => line.trimEnd()), '', ...textless, total].map((line) => `${line}\n`).join('')
 }
 
 function tokensOf(bytes: number): number {

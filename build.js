@@ -19,7 +19,7 @@ const { outputFiles } = await build({
   bundle: true,
   splitting: true,
   format: 'esm',
-  entryPoints: { main: 'src/cli/main.ts' },
+  entryPoints: { main: 'src/cli/start.ts' },
   outdir: OUT,
   sourcemap: 'inline',
   write: false,

@@ -154,11 +154,11 @@ describe('imports', () => {
 })
 
 describe('the terminal', () => {
-  test('is touched in cli/print.ts only', () => {
+  test('is touched in cli/shell.ts only', () => {
     const terminal =
       /\bprocess\s*\.\s*(stdin|stdout|stderr|exitCode|exit|reallyExit)\b|\bconsole\s*\.|from 'node:process'/
     const touching = files.filter((file) => terminal.test(withoutComments(readFileSync(join(SOURCE, file), 'utf8'))))
-    expect(touching).toEqual(['cli/print.ts'])
+    expect(touching).toEqual(['cli/shell.ts'])
   })
 
   test('is loaded by no library file', () => {

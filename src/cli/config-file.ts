@@ -2,12 +2,10 @@
 // config-schema.ts, which is loaded only when there is a file.
 
 import { existsSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import type { Config } from './config-schema.ts'
-import type { CommandContext, CommandOptions } from './print.ts'
-
-type Environment = CommandContext['env']
+import type { CommandOptions } from './print.ts'
+import type { Environment } from './shell.ts'
 
 /** Settings of the file that a variable of the environment goes before. */
 const VARIABLES = { spillDir: 'DSH_REF_SPILL_DIR', cacheDir: 'DSH_REF_CACHE_DIR' } as const
@@ -30,10 +28,10 @@ export function configPath(env: Environment, home: string): string {
 }
 
 /** Reads the file, if there is one; refuses one that is not in order. */
-export async function readConfig(env: Environment): Promise<Config> {
+export async function readConfig(env: Environment, findHome: () => string): Promise<Config> {
   let home = ''
   try {
-    home = homedir()
+    home = findHome()
   } catch {
     if (!isAbsolute(env.XDG_CONFIG_HOME ?? '')) return {} // nobody's home: there is no place for a file
   }

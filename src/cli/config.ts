@@ -21,7 +21,7 @@ interface Effective {
 export const config: CommandBody = async (context, _, options) => {
   const { format = 'table' } = optionsOf(options, { format: oneOf(['table', 'json']) })
   const file = configPath(context.env, context.home)
-  const set = await readConfig(process.env)
+  const set = await readConfig(context.shellEnv, () => context.home)
   const settings = effective(context, set)
   if (format === 'json') {
     await context.print.json({ schemaVersion: 1, file, hasFile: existsSync(file), settings })
@@ -43,7 +43,7 @@ function effective(context: CommandContext, set: Config): Record<string, Effecti
   const fromFile = (key: keyof Config, otherwise: unknown): Effective =>
     set[key] === undefined ? { value: otherwise, from: 'default' } : { value: set[key], from: 'file' }
   const directory = (key: 'spillDir' | 'cacheDir', variable: string, otherwise: string | null): Effective =>
-    process.env[variable] ? { value: process.env[variable], from: variable } : fromFile(key, otherwise)
+    context.shellEnv[variable] ? { value: context.shellEnv[variable], from: variable } : fromFile(key, otherwise)
   return {
     roots: { value: paths, from },
     spillDir: directory('spillDir', 'DSH_REF_SPILL_DIR', null),

@@ -1,6 +1,6 @@
 // The program: parses the command line by the table of commands.ts, runs a command, and says what its end means for the
-// exit status. A command's module is loaded when it runs, so that start-up costs what Node costs; print.ts does all writing.
-import { setFlagsFromString } from 'node:v8'
+// exit status. A command's module is loaded when it runs, so that start-up costs what Node costs. It knows of no process but
+// what its shell (shell.ts) is; start.ts gives it the real one.
 import { Command, CommanderError, Option } from 'commander'
 import { cancelled, DshRefError, EXIT_STATUS, invalidConfig } from '../errors.ts'
 import { FORMAT_VERSIONS } from '../types.ts'
@@ -16,14 +16,10 @@ import {
   printBug,
   printRefusal,
   printText,
-  setExitStatus,
   terminalColumns,
 } from './print.ts'
+import type { Shell } from './shell.ts'
 import { interruption, receivedSignal, SIGNAL_STATUS } from './signals.ts'
-
-// What commands allocate dies at once, so that the young generation of the heap may stay as small as it begins: memory that is
-// touched for the first time costs more than collecting it, and a log of 1 GB takes half as much (docs/speed.md).
-setFlagsFromString('--semi-space-growth-factor=1')
 
 /** Exit status of what is no refusal. */
 const BUG_STATUS = 1
@@ -45,7 +41,11 @@ interface CommanderText {
 }
 
 /** Builds the program; `run` is called with a command's module when its arguments are in order. */
-function buildProgram(text: CommanderText, run: (body: CommandBody, command: Command) => Promise<void>): Command {
+function buildProgram(
+  text: CommanderText,
+  columns: () => number | undefined,
+  run: (body: CommandBody, command: Command) => Promise<void>,
+): Command {
   const program = new Command(PROGRAM.name).enablePositionalOptions().configureOutput({
     writeOut: (chunk) => {
       text.out += chunk
@@ -107,7 +107,7 @@ function buildProgram(text: CommanderText, run: (body: CommandBody, command: Com
       const { TOPICS } = await import('./topics.ts')
       const topic = names.length === 1 ? TOPICS.find(({ name }) => name === names[0]) : undefined
       if (topic) {
-        text.out += (await import('./help.ts')).renderTopic(topic, terminalColumns())
+        text.out += (await import('./help.ts')).renderTopic(topic, columns())
         throw new CommanderError(0, 'commander.helpDisplayed', '')
       }
       let target = program
@@ -174,7 +174,8 @@ function errorFormatOf(argv: readonly string[]): ErrorFormat {
   return isJson ? 'json' : 'text'
 }
 
-async function main(argv: readonly string[]): Promise<number> {
+/** Runs the program in a shell with the arguments behind its name; gives its exit status. */
+export async function runProgram(argv: readonly string[], shell: Shell): Promise<number> {
   const errorFormat = errorFormatOf(argv)
   const text: CommanderText = { out: '', err: '', helpOf: undefined }
   let hasPrinted = () => false
@@ -186,9 +187,9 @@ async function main(argv: readonly string[]): Promise<number> {
     options: CommandOptions,
     names: ReadonlySet<string>,
   ) => {
-    const config = await readConfig(process.env)
+    const config = await readConfig(shell.env, () => shell.home())
     const configuredGlobals = { ...globals, configuredRoots: config.roots }
-    const context = openContext(configuredGlobals, interruption, environmentWith(config, process.env))
+    const context = openContext(shell, configuredGlobals, interruption, environmentWith(config, shell.env))
     hasPrinted = () => context.print.hasPrinted
     const allOptions = optionsWith(config, options, names)
     try {
@@ -200,13 +201,14 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     status = context.print.status
   }
+  const columns = () => terminalColumns(shell)
   const internal = INTERNAL.get(argv[0] ?? '')
 
   try {
     try {
       if (internal) await runBody(await internal(), NO_OPTIONS, argv.slice(1), {}, new Set())
       else {
-        const program = buildProgram(text, (body, command) =>
+        const program = buildProgram(text, columns, (body, command) =>
           runBody(
             body,
             globalOptions(command),
@@ -221,11 +223,11 @@ async function main(argv: readonly string[]): Promise<number> {
       if (!(error instanceof CommanderError)) throw error
       if (text.helpOf) {
         const { path, isError } = text.helpOf
-        text[isError ? 'err' : 'out'] += (await import('./help.ts')).renderHelp(path, terminalColumns())
+        text[isError ? 'err' : 'out'] += (await import('./help.ts')).renderHelp(path, columns())
       }
-      if (error.exitCode === 0) await printText('stdout', text.out)
+      if (error.exitCode === 0) await printText(shell, 'stdout', text.out)
       else if (errorFormat === 'text') {
-        await printText('stderr', text.err)
+        await printText(shell, 'stderr', text.err)
         return USAGE_STATUS
       } else throw invalidConfig('No command given; see "dsh-ref --help"')
     }
@@ -234,10 +236,10 @@ async function main(argv: readonly string[]): Promise<number> {
     if (error instanceof OutputClosed) return 0
     const refusal = refusalOf(error, interruption, hasPrinted())
     if (refusal === undefined) {
-      await printBug(error, errorFormat, `dsh-ref ${VERSION}`)
+      await printBug(shell, error, errorFormat, `dsh-ref ${VERSION}`)
       return BUG_STATUS
     }
-    await printRefusal((await import('./options.ts')).inOptions(refusal), errorFormat)
+    await printRefusal(shell, (await import('./options.ts')).inOptions(refusal), errorFormat)
     const received = receivedSignal()
     return received === undefined ? EXIT_STATUS[refusal.code] : SIGNAL_STATUS[received]
   }
@@ -253,6 +255,3 @@ function refusalOf(error: unknown, signal: AbortSignal, hasPrinted: boolean): Ds
   }
   return isRefusal ? error : undefined
 }
-
-// What main cannot turn into a status is a bug of main itself, and ends the process as such.
-main(process.argv.slice(2)).then(setExitStatus)

@@ -10,8 +10,9 @@ import { project } from '../project.ts'
 import { renderPick } from '../render/pick.ts'
 import { titleIndexOf } from './cache.ts'
 import { integer, oneOf, optionsOf, text } from './options.ts'
-import type { CommandBody, CommandContext, Terminal } from './print.ts'
+import type { CommandBody, CommandContext } from './print.ts'
 import { type ReadingOptions, readingOptions, surfaceOf, targetOf } from './sessions.ts'
+import type { Terminal } from './shell.ts'
 import { hearSignals } from './signals.ts'
 
 const CHOICES = ['mention', 'id', 'uri'] as const

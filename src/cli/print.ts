@@ -1,21 +1,12 @@
-// The border to the shell: what a command may see of its process, and the only place that touches stdout, stderr and the
-// exit status. Which command runs, and what its failure means for the status, is main.ts.
-import { fstatSync, writeSync } from 'node:fs'
-import { homedir } from 'node:os'
-import { addAbortSignal, pipeline, Readable, type Writable } from 'node:stream'
-import { isatty } from 'node:tty'
-import {
-  cancelled,
-  type DshRefError,
-  invalidConfig,
-  type ReadFailedReason,
-  readFailed,
-  throwIfCancelled,
-} from '../errors.ts'
+// What a command may see of the shell it runs in, and its ways out: product, notes, issues, refusals and bugs. The shell
+// itself is shell.ts; which command runs, and what its failure means for the status, is main.ts.
+import { pipeline, Readable } from 'node:stream'
+import { cancelled, type DshRefError, type ReadFailedReason, readFailed, throwIfCancelled } from '../errors.ts'
 import { strictJson } from '../json-bytes.ts'
 import type { Issue, IssueKind } from '../types.ts'
 import type { FileIdentity } from '../write-guard.ts'
-import { hearSignals, hearSignalsWhileWaiting } from './signals.ts'
+import type { Environment, Shell, Sink, Terminal } from './shell.ts'
+import { hearSignals } from './signals.ts'
 
 /** Options that every command takes. */
 export interface GlobalOptions {
@@ -40,13 +31,16 @@ export type CommandOptions = Readonly<Record<string, unknown>>
 /** What a command module exports for each of its commands; a failure is thrown. */
 export type CommandBody = (context: CommandContext, args: readonly string[], options: CommandOptions) => Promise<void>
 
-/** All that a command knows of the process it runs in. */
+/** All that a command knows of the shell it runs in. */
 export interface CommandContext {
   readonly print: Print
   readonly stdin: Input
   readonly stdout: OutputTraits
   readonly stderr: OutputTraits
-  readonly env: Readonly<Record<string, string | undefined>>
+  /** With what the configuration file sets and no variable does. */
+  readonly env: Environment
+  /** Without it. */
+  readonly shellEnv: Environment
   readonly cwd: string
   readonly home: string
   readonly globals: GlobalOptions
@@ -54,12 +48,6 @@ export interface CommandContext {
   readonly terminal?: () => Terminal | undefined
   /** Fires when SIGINT or SIGTERM is heard (signals.ts). */
   readonly signal: AbortSignal
-}
-
-/** A terminal to ask a person in: keys from stdin, the screen on stderr. */
-export interface Terminal {
-  readonly input: Readable
-  readonly output: Writable & { readonly columns?: number }
 }
 
 /** Standard input. */
@@ -101,13 +89,6 @@ export interface Print {
   readonly status: number
   /** Whether anything has gone to stdout. */
   readonly hasPrinted: boolean
-}
-
-/** Where bytes go: a file descriptor of the process, or a test's memory. */
-export interface Sink {
-  write(bytes: Uint8Array): Promise<void>
-  /** Whether a write waits for its reader, and so leaves the process to hear signals. */
-  readonly isWaiting?: boolean
 }
 
 /** Thrown by `Print.out` when nobody reads stdout any more (`| head`): the end of the work, not a failure. */
@@ -161,33 +142,41 @@ function byGravity(issues: readonly Issue[]): Issue[] {
   return [...issues].sort((one, other) => GRAVITY.indexOf(one.kind) - GRAVITY.indexOf(other.kind))
 }
 
-/** Makes the context of a command from the process. */
+/** Makes the context of a command. `env` is the environment of the shell, with what the configuration file adds. */
 export function openContext(
+  shell: Shell,
   globals: GlobalOptions,
   signal: AbortSignal,
-  env: CommandContext['env'] = process.env,
+  env: Environment,
 ): CommandContext {
-  const stdout = outputTraits(1, globals.color)
+  const stdout = outputTraits(shell, 'stdout', globals.color)
   return {
     print: createPrint({
-      stdout: openSink(1),
+      stdout: shell.stdout,
       stdoutIsTerminal: stdout.isTerminal,
-      stderr: openSink(2),
+      stderr: shell.stderr,
       globals,
       signal,
     }),
-    stdin: openInput(signal),
+    stdin: {
+      get isTerminal() {
+        return shell.stdin.isTerminal
+      },
+      file: () => shell.stdin.file?.(),
+      chunks: () => shell.stdin.chunks(signal),
+    },
     stdout,
-    stderr: outputTraits(2, globals.color),
+    stderr: outputTraits(shell, 'stderr', globals.color),
     env,
+    shellEnv: shell.env,
     get cwd() {
-      return currentDirectory()
+      return shell.cwd()
     },
     get home() {
-      return homedir()
+      return shell.home()
     },
     globals,
-    terminal: () => (isatty(0) && isatty(2) ? { input: process.stdin, output: process.stderr } : undefined),
+    terminal: () => shell.terminal(),
     signal,
   }
 }
@@ -271,42 +260,38 @@ export function createPrint(to: {
   }
 }
 
-/** Writes text to the process's stdout or stderr outside a command: help, version, usage. */
-export async function printText(to: 'stdout' | 'stderr', text: string): Promise<void> {
+/** Writes text to stdout or stderr outside a command: help, version, usage. */
+export async function printText(shell: Shell, to: 'stdout' | 'stderr', text: string): Promise<void> {
   if (text === '') return
-  if (to === 'stderr') return writeStderr(openSink(2), text)
-  await openSink(1).write(Buffer.from(text)).catch(throwStdoutFailure)
+  if (to === 'stderr') return writeStderr(shell.stderr, text)
+  await shell.stdout.write(Buffer.from(text)).catch(throwStdoutFailure)
 }
 
 /** Writes a refusal to stderr: one line for a person, or one line of JSON. */
-export async function printRefusal(error: DshRefError, format: ErrorFormat): Promise<void> {
+export async function printRefusal(shell: Shell, error: DshRefError, format: ErrorFormat): Promise<void> {
   const { code, message, facts } = error
-  if (format === 'text') return printText('stderr', `dsh-ref: ${await makeVisible(message)} [${code}]\n`)
+  if (format === 'text') return printText(shell, 'stderr', `dsh-ref: ${await makeVisible(message)} [${code}]\n`)
   const head = { code, ...(error.reason === undefined ? {} : { reason: error.reason }), message }
   // The second time for the values: a fact named like one of them must not replace it.
-  await printJsonError({ ...head, ...facts, ...head })
+  await printJsonError(shell, { ...head, ...facts, ...head })
 }
 
 /** Writes a bug to stderr: its stack, and how to report it. */
-export async function printBug(error: unknown, format: ErrorFormat, version: string): Promise<void> {
+export async function printBug(shell: Shell, error: unknown, format: ErrorFormat, version: string): Promise<void> {
   const stack = error instanceof Error ? (error.stack ?? String(error)) : `Thrown value: ${String(error)}`
   if (format === 'json') {
     const message = error instanceof Error ? error.message : String(error)
-    return printJsonError({ code: 'BUG', message, stack, version })
+    return printJsonError(shell, { code: 'BUG', message, stack, version })
   }
   const lines = await Promise.all(stack.split('\n').map(makeVisible))
   const platform = `Node ${process.version}, ${process.platform} ${process.arch}`
   await printText(
+    shell,
     'stderr',
     `dsh-ref: This is a bug in dsh-ref, not in your input\n${lines.join('\n')}\n` +
       `Please report the lines above with the command you ran, and this: ${version}; ${platform}.\n` +
       'Look through them first: they may quote text of a session.\n',
   )
-}
-
-/** Sets the exit status; the process ends when its work is done and its output has drained. */
-export function setExitStatus(status: number): void {
-  process.exitCode = status
 }
 
 /** Says in one line how many issues there are, and where the gravest few kinds of them are. */
@@ -357,8 +342,8 @@ async function makeVisible(text: string): Promise<string> {
   return visible(text)
 }
 
-async function printJsonError(error: Readonly<Record<string, unknown>>): Promise<void> {
-  await printText('stderr', `${await makeVisible(strictJson({ error }))}\n`)
+async function printJsonError(shell: Shell, error: Readonly<Record<string, unknown>>): Promise<void> {
+  await printText(shell, 'stderr', `${await makeVisible(strictJson({ error }))}\n`)
 }
 
 async function writeStderr(stderr: Sink, text: string): Promise<void> {
@@ -382,105 +367,20 @@ function throwStdoutFailure(cause: unknown): never {
   )
 }
 
-function openSink(fd: 1 | 2): Sink {
-  const stats = fstatSync(fd)
-  if (!stats.isFIFO() && !stats.isSocket() && !isatty(fd)) return fileSink(fd)
-  const stream = fd === 1 ? process.stdout : process.stderr
-  // The callback of each write gets the failure; without a listener the same failure would also end the process.
-  if (stream.listenerCount('error') === 0) stream.on('error', () => undefined)
-  return {
-    write: (bytes) =>
-      new Promise((resolve, reject) => {
-        stream.write(bytes, (error) => (error == null ? resolve() : reject(error)))
-      }),
-    // Writing to a terminal is one call that lasts as long as the terminal likes.
-    isWaiting: !isatty(fd),
-  }
-}
-
-// Node's own stream for files takes a short write for a whole one: on a disk that fills up it loses the rest in silence.
-function fileSink(fd: number): Sink {
-  return {
-    async write(bytes) {
-      let written = 0
-      while (written < bytes.length) written += writeSync(fd, bytes, written)
-    },
-  }
-}
-
-function openInput(signal: AbortSignal): Input {
-  return {
-    get isTerminal() {
-      return isatty(0)
-    },
-    file() {
-      const state = fstatSync(0, { bigint: true })
-      return state.isFile() ? state : undefined
-    },
-    async *chunks() {
-      // Node reads a directory as an empty stream.
-      if (fstatSync(0).isDirectory()) {
-        throw readFailed('unreadable', 'Cannot read standard input (it is a directory)', {
-          file: '/dev/stdin',
-          errno: 'EISDIR',
-        })
-      }
-      const pieces = addAbortSignal(signal, process.stdin)[Symbol.asyncIterator]()
-      try {
-        for (;;) {
-          const { done, value } = await hearSignalsWhileWaiting(pieces.next())
-          throwIfCancelled(signal)
-          if (done) return
-          yield value
-        }
-      } catch (cause) {
-        throwIfCancelled(signal)
-        const { code, message } = cause as NodeJS.ErrnoException
-        if (code === undefined) throw cause
-        throw readFailed(
-          'unreadable',
-          `Cannot read standard input (${message})`,
-          { file: '/dev/stdin', errno: code },
-          { cause },
-        )
-      } finally {
-        await pieces.return?.()
-      }
-    },
-  }
-}
-
 /** Width of the terminal that stdout or stderr is; `undefined` when neither is one. */
-export function terminalColumns(): number | undefined {
-  return outputTraits(1, 'never').columns ?? outputTraits(2, 'never').columns
+export function terminalColumns({ stdout, stderr }: Shell): number | undefined {
+  return stdout.columns ?? stderr.columns
 }
 
-function outputTraits(fd: 1 | 2, choice: ColorChoice): OutputTraits {
-  const isTerminal = isatty(fd)
-  return {
-    isTerminal,
-    hasColor: hasColor(choice, process.env, isTerminal),
-    columns: isTerminal ? (fd === 1 ? process.stdout : process.stderr).columns : undefined,
-  }
+function outputTraits(shell: Shell, name: 'stdout' | 'stderr', choice: ColorChoice): OutputTraits {
+  const { isTerminal, columns } = shell[name]
+  return { isTerminal, hasColor: hasColor(choice, shell.env, isTerminal), columns }
 }
 
 /** Whether an output gets colour: `--color`, then FORCE_COLOR, then NO_COLOR and TERM=dumb, then whether it is a terminal. */
-export function hasColor(
-  choice: ColorChoice,
-  env: Readonly<Record<string, string | undefined>>,
-  isTerminal: boolean,
-): boolean {
+export function hasColor(choice: ColorChoice, env: Environment, isTerminal: boolean): boolean {
   if (choice !== 'auto') return choice === 'always'
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false'
   if (env.NO_COLOR !== undefined && env.NO_COLOR !== '') return false
   return isTerminal && env.TERM !== 'dumb'
-}
-
-function currentDirectory(): string {
-  try {
-    return process.cwd()
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') throw cause
-    throw invalidConfig('The current directory is gone; change to one that exists, or give absolute paths')
-  }
 }

@@ -174,6 +174,7 @@ describe('transcript', () => {
       stdout: terminal,
       stderr: terminal,
       env: {},
+      shellEnv: {},
       cwd: temporary,
       home: temporary,
       globals,

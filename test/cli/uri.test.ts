@@ -35,6 +35,7 @@ async function run(body: CommandBody, { args = [], options = {}, stdin, stdoutIs
     stdout: { isTerminal: stdoutIsTerminal, hasColor: false, columns: undefined },
     stderr: { isTerminal: false, hasColor: false, columns: undefined },
     env: {},
+    shellEnv: {},
     cwd: '/',
     home: '/',
     globals,

@@ -3,17 +3,15 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { execa } from 'execa'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { quoted, wordsOfLine } from '../../src/cli/shell-words.ts'
 import { encodeSessionUri } from '../../src/uri.ts'
 import { chatLog } from '../support/chat-log.ts'
 import { makeHome } from '../support/homes.ts'
+import { PROGRAM, run } from '../support/program.ts'
 import { isInstalled, openTerminal, type Terminal } from '../support/terminal.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/dsh-ref.js', import.meta.url))
 const BREAKS = ' \t\n"\'@><=;|&(:'
 
 const ODD_ID = `odd 'id' "$HOME" \`x\` & #1; (a|b) *?[c] \\ ~ !`
@@ -41,7 +39,7 @@ beforeAll(() => {
   writeFileSync(
     join(bin, 'dsh-ref'),
     `#!/bin/sh
-case "$1" in __complete | completion) exec '${process.execPath}' '${BIN}' "$@" ;; esac
+case "$1" in __complete | completion) exec '${process.execPath}' '${PROGRAM}' "$@" ;; esac
 for each in "$@"; do printf '%s\\0' "$each"; done > '${temporary}/arguments.part'
 mv '${temporary}/arguments.part' '${temporary}/arguments'
 `,
@@ -64,8 +62,8 @@ afterAll(() => {
 })
 
 async function ask(...args: string[]): Promise<string[]> {
-  const { stdout } = await execa(process.execPath, [BIN, '__complete', ...args], { env: environment, cwd: temporary })
-  return stdout.split('\n')
+  const { stdout } = await run(['__complete', ...args], { env: environment, cwd: temporary })
+  return stdout.replace(/\n$/, '').split('\n')
 }
 
 const valuesOf = ([, ...lines]: string[]) => lines.map((line) => line.split('\t')[0])

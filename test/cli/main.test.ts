@@ -1,24 +1,26 @@
 // The program around the commands: help, usage, exit status, signals, broken outputs; print and options as they serve it.
-// Runs the built binary; the commands themselves are tested in their own files.
+// What a process does is run in one; the commands themselves are tested in their own files.
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { absolutePath, fraction, integer, oneOf, optionsOf, resolveRoots, text } from '../../src/cli/options.ts'
 import { createPrint, describeIssues, hasColor, OutputClosed } from '../../src/cli/print.ts'
 import { DshRefError } from '../../src/errors.ts'
 import type { Issue } from '../../src/types.ts'
+import { PROGRAM, run as runProgram } from '../support/program.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/dsh-ref.js', import.meta.url))
-
-const run = (...args: string[]) => execa(process.execPath, [BIN, ...args], { reject: false, stdin: 'ignore' })
+/** Runs the program in this process; outputs come without their last line feed, as from a shell. */
+async function run(...args: string[]) {
+  const { status, stdout, stderr } = await runProgram(args)
+  return { exitCode: status, stdout: stdout.replace(/\n$/, ''), stderr: stderr.replace(/\n$/, '') }
+}
 
 /** Runs a bash command in which "$NODE" "$BIN" is the program. */
 const shell = (command: string) =>
-  execa('bash', ['-c', command], { reject: false, env: { NODE: process.execPath, BIN } })
+  execa('bash', ['-c', command], { reject: false, env: { NODE: process.execPath, BIN: PROGRAM } })
 
 let directory: string
 
@@ -131,7 +133,7 @@ describe('dsh-ref', () => {
   test('shows the stack of a bug, how to report it, and status 1', async () => {
     const bug = 'data:text/javascript,JSON.parse = () => { throw new TypeError("broken\\u001b[31m") }'
     const runBuggy = (...more: string[]) =>
-      execa(process.execPath, ['--import', bug, BIN, 'uri', 'encode', '--json', ...more], {
+      execa(process.execPath, ['--import', bug, PROGRAM, 'uri', 'encode', '--json', ...more], {
         reject: false,
         input: '"x"\n',
       })
@@ -216,7 +218,7 @@ describe('a signal', () => {
 
   test('ends a command whose reader has stopped reading', async () => {
     const ids = Array.from({ length: 50_000 }, (_, index) => `${index}\n`).join('')
-    const child = execa(process.execPath, [BIN, 'uri', 'encode'], {
+    const child = execa(process.execPath, [PROGRAM, 'uri', 'encode'], {
       reject: false,
       input: ids,
       buffer: { stdout: false },

@@ -15,24 +15,19 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { listSpills } from '../../src/spill.ts'
 import { decodeTranscript } from '../../src/transcript.ts'
 import { chatLog } from '../support/chat-log.ts'
 import { makeHome } from '../support/homes.ts'
-
-const BIN = fileURLToPath(new URL('../../bin/dsh-ref.js', import.meta.url))
+import { PROGRAM, run as runProgram } from '../support/program.ts'
 
 const home = makeHome()
 let temporary: string
 let directory: string
 
 beforeAll(() => {
-  if (!existsSync(new URL('../../dist/bundle/main.js', import.meta.url))) {
-    throw new Error('dist/bundle/main.js is missing: run "npm run build" before these tests')
-  }
   home.write(chatLog('source-one', [{ title: 'Bücher 书' }, { user: 'a'.repeat(2000) }]))
 })
 
@@ -53,14 +48,8 @@ const environment = (extra: Record<string, string>) => ({
 })
 
 async function run(args: readonly string[], env: Record<string, string> = {}) {
-  const { stdout, stderr, exitCode } = await execa(process.execPath, [BIN, ...args], {
-    input: '',
-    reject: false,
-    stripFinalNewline: false,
-    cwd: temporary,
-    env: environment(env),
-  })
-  return { stdout, stderr, exitCode }
+  const { stdout, stderr, status } = await runProgram(args, { cwd: temporary, env: environment(env) })
+  return { stdout, stderr, exitCode: status }
 }
 
 const PREPARE = ['prepare', 'hello', '--ref', 'source-one', '--max-reference-bytes', '300', '--format', 'snapshot']
@@ -154,7 +143,7 @@ describe('prepare', () => {
     home.write(chatLog('large-source', [{ user: 'z'.repeat(8_000_000) }]))
     const args = ['prepare', '--ref', 'large-source', '--max-reference-bytes', '300', '--spill-dir', directory]
     for (const wait of [0, 10]) {
-      const child = execa(process.execPath, [BIN, ...args], { input: '', env: environment({}), reject: false })
+      const child = execa(process.execPath, [PROGRAM, ...args], { input: '', env: environment({}), reject: false })
       const before = namesBelow(directory).length
       while (child.exitCode === null && namesBelow(directory).length === before) await delay(2)
       await delay(wait)

@@ -1,8 +1,7 @@
 // `dsh-ref transcript` in a shell: formats, shadowed messages, exact texts out of artifacts, and grep with its status.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPrint } from '../../src/cli/print.ts'
@@ -10,8 +9,7 @@ import { transcript as transcriptBody } from '../../src/cli/transcript.ts'
 import { decodeTranscript } from '../../src/transcript.ts'
 import { chatLog } from '../support/chat-log.ts'
 import { makeHome } from '../support/homes.ts'
-
-const BIN = fileURLToPath(new URL('../../bin/dsh-ref.js', import.meta.url))
+import { PROGRAM, run as runProgram } from '../support/program.ts'
 
 const home = makeHome()
 const temporary = mkdtempSync(join(tmpdir(), 'dsh-ref-transcript-'))
@@ -31,9 +29,6 @@ const TWICE = [
 ] as const
 
 beforeAll(() => {
-  if (!existsSync(new URL('../../dist/bundle/main.js', import.meta.url))) {
-    throw new Error('dist/bundle/main.js is missing: run "npm run build" before these tests')
-  }
   home.write(chatLog('plain-session', [{ title: 'Plain work' }, { user: TEXT }, { assistant: 'Answer' }]))
   home.write(chatLog('twice-compacted', TWICE))
   home.write(chatLog('decode', [{ user: 'I am called decode' }]))
@@ -45,14 +40,9 @@ afterAll(() => {
 })
 
 async function run(args: readonly string[], input: string | Buffer = '') {
-  const { stdout, stderr, exitCode } = await execa(process.execPath, [BIN, 'transcript', ...args], {
-    input,
-    reject: false,
-    stripFinalNewline: false,
-    cwd: temporary,
-    env: { DSH_REF_ROOT: home.root, DSH_REF_SPILL_DIR: '' },
-  })
-  return { stdout, stderr, exitCode }
+  const env = { DSH_REF_ROOT: home.root, DSH_REF_SPILL_DIR: '' }
+  const { stdout, stderr, status } = await runProgram(['transcript', ...args], { input, cwd: temporary, env })
+  return { stdout, stderr, exitCode: status }
 }
 
 /** Writes the artifact of a session into the temporary directory. */
@@ -65,8 +55,9 @@ async function saved(session: string, name: string): Promise<string> {
 describe('transcript', () => {
   test('prints the artifact, byte for byte as prepare saves it', async () => {
     const spill = join(temporary, 'spill')
-    await execa({ input: '', env: { DSH_REF_ROOT: home.root } })`${process.execPath} ${BIN} prepare --ref plain-session
-      --max-reference-bytes 200 --spill-dir ${spill} --format json --output ${join(temporary, 'prepared.json')}`
+    const saving = ['--max-reference-bytes', '200', '--spill-dir', spill, '--format', 'json']
+    const args = ['prepare', '--ref', 'plain-session', ...saving, '--output', join(temporary, 'prepared.json')]
+    await runProgram(args, { env: { DSH_REF_ROOT: home.root } })
     const prepared = readFileSync(join(temporary, 'prepared.json'), 'utf8')
     const [, locator = ''] = /\\"locator\\":\\"(.*?)\\"/.exec(prepared) ?? []
     const { stdout, stderr, exitCode } = await run(['plain-session'])
@@ -82,7 +73,7 @@ describe('transcript', () => {
   })
 
   test('takes the label of a mention, a log on standard input, and a path', async () => {
-    const [uri] = (await execa`${process.execPath} ${BIN} uri encode plain-session`).stdout.split('\n')
+    const [uri] = (await runProgram(['uri', 'encode', 'plain-session'])).stdout.split('\n')
     expect(decodeTranscript((await run([`@[My label](${uri})`])).stdout).capture.label).toBe('My label')
     const log = chatLog('piped', [{ user: 'x' }])
     expect(decodeTranscript((await run(['-'], log)).stdout).capture.sessionId).toBe('piped')
@@ -147,10 +138,8 @@ describe('transcript', () => {
   })
 
   test('never gives prepare anything that is shadowed', async () => {
-    const { stdout } = await execa({
-      input: '',
-      env: { DSH_REF_ROOT: home.root },
-    })`${process.execPath} ${BIN} prepare --ref twice-compacted --format snapshot`
+    const args = ['prepare', '--ref', 'twice-compacted', '--format', 'snapshot']
+    const { stdout } = await runProgram(args, { env: { DSH_REF_ROOT: home.root } })
     expect(stdout).toContain('summary two')
     expect(stdout).not.toMatch(/first|second|summary one/)
   })
@@ -324,7 +313,7 @@ describe('transcript grep', () => {
     const result = await execa({
       shell: 'bash',
       env: { DSH_REF_ROOT: home.root },
-    })`"${process.execPath}" "${BIN}" transcript grep line much | head -n 1; echo "\${PIPESTATUS[0]}"`
+    })`"${process.execPath}" "${PROGRAM}" transcript grep line much | head -n 1; echo "\${PIPESTATUS[0]}"`
     expect(result).toMatchObject({ stdout: '1:user:line\n0', stderr: '' })
   })
 })

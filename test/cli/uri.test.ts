@@ -1,14 +1,12 @@
 // `dsh-ref uri`: records in and out, all or nothing, every JavaScript string. What a URI is, is tested in test/uri.test.ts.
 import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type CommandBody, type CommandContext, type CommandOptions, createPrint } from '../../src/cli/print.ts'
 import { decode, encode, mention, parse } from '../../src/cli/uri.ts'
 import type { DshRefError } from '../../src/errors.ts'
-
-const BIN = fileURLToPath(new URL('../../bin/dsh-ref.js', import.meta.url))
+import { PROGRAM, run as runProgram } from '../support/program.ts'
 
 interface Run {
   readonly args?: readonly string[]
@@ -257,32 +255,29 @@ describe('dsh-ref uri in a shell', () => {
       input: lines(ids),
       stripFinalNewline: false,
       shell: 'bash',
-    })`set -o pipefail; "${process.execPath}" "${BIN}" uri encode --json | "${process.execPath}" "${BIN}" uri decode --json`
+    })`set -o pipefail; "${process.execPath}" "${PROGRAM}" uri encode --json | "${process.execPath}" "${PROGRAM}" uri decode --json`
     expect(stdout).toBe(lines(ids))
   })
 
   test('ends with status 3 and an empty stdout for a bad record', async () => {
-    const result = await execa({
-      reject: false,
-      input: 'dsh-session:ImFiYyI\nnonsense\n',
-    })`${process.execPath} ${BIN} uri decode`
-    expect(result).toMatchObject({ exitCode: 3, stdout: '' })
-    expect(result.stderr).toMatch(/^dsh-ref: Record 2: .*"nonsense".* \[SESSION_REFERENCE_INVALID_REFERENCE\]$/)
+    const result = await runProgram(['uri', 'decode'], { input: 'dsh-session:ImFiYyI\nnonsense\n' })
+    expect(result).toMatchObject({ status: 3, stdout: '' })
+    expect(result.stderr).toMatch(/^dsh-ref: Record 2: .*"nonsense".* \[SESSION_REFERENCE_INVALID_REFERENCE\]\n$/)
   })
 
   test('refuses a bad first record without waiting for the end of the input', async () => {
-    const result = await execa({ reject: false, shell: 'bash' })`yes | "${process.execPath}" "${BIN}" uri decode`
+    const result = await execa({ reject: false, shell: 'bash' })`yes | "${process.execPath}" "${PROGRAM}" uri decode`
     expect(result).toMatchObject({ exitCode: 3, stdout: '' })
   })
 
   test('takes an id that looks like an option after "--"', async () => {
-    const { stdout } = await execa`${process.execPath} ${BIN} uri encode -- --json -0`
-    expect(stdout.split('\n')).toHaveLength(2)
+    const { stdout } = await runProgram(['uri', 'encode', '--', '--json', '-0'])
+    expect(stdout.trimEnd().split('\n')).toHaveLength(2)
   })
 
   test('refuses -0 together with --json', async () => {
-    const result = await execa({ reject: false })`${process.execPath} ${BIN} uri encode -0 --json x`
-    expect(result).toMatchObject({ exitCode: 2, stdout: '' })
+    const result = await runProgram(['uri', 'encode', '-0', '--json', 'x'])
+    expect(result).toMatchObject({ status: 2, stdout: '' })
     expect(result.stderr).toMatch(/--json.*cannot be used with.*--null/)
   })
 })

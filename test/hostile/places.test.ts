@@ -40,7 +40,7 @@ function directory(session: string): string {
   return path
 }
 
-/** Runs the program; a run that hangs is killed and has no status. */
+/** Runs the program in a process: one that hangs, be it in the file system, is killed and has no status. */
 const run = async (...args: string[]) => {
   const { exitCode, stdout, stderr } = await execa(process.execPath, [PROGRAM, ...args], {
     reject: false,

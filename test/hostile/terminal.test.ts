@@ -50,7 +50,15 @@ const ENV = { DSH_REF_CACHE_DIR: '', DSH_SESSION_JSONL: '', NO_COLOR: '1' }
 const path = () => `path:${join(home.root, '--evil--', 'evil')}`
 const brokenPath = () => `path:${join(home.root, '--evil--', 'broken')}`
 
-/** Runs the program with a terminal as stdout and stderr; gives all that the terminal was sent. */
+/** Runs the program with stdout and stderr that count as terminals; gives all that they were sent. */
+async function asInTerminal(...args: string[]): Promise<string> {
+  const terminals = ['stdout', 'stderr'] as const
+  const options = { env: { ...ENV, HOME: work, TERM: 'xterm' }, terminals, columns: 400 }
+  const { stdout, stderr } = await run([...args, '--root', home.root], options)
+  return stdout + stderr
+}
+
+/** The same in a real terminal. */
 async function inTerminal(...args: string[]): Promise<string> {
   const quoted = [process.execPath, PROGRAM, ...args, '--root', home.root].map(
     (word) => `'${word.replaceAll("'", "'\\''")}'`,
@@ -73,7 +81,7 @@ const unsafe = (text: string) =>
     .replaceAll('\r\n', '')
     .match(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g) ?? []
 
-describe.runIf(isInstalled('script'))('a terminal gets no control or bidi character', () => {
+describe('a terminal gets no control or bidi character', () => {
   test.each([
     ['list', () => ['list', '--no-cache', '--long']],
     ['list --format tsv', () => ['list', '--no-cache', '--format', 'tsv']],
@@ -95,7 +103,7 @@ describe.runIf(isInstalled('script'))('a terminal gets no control or bidi charac
     ['the error of a session that is not there', () => ['surface', `id:none ${EVIL.replaceAll('\0', '')}`]],
     ['an error as JSON', () => ['surface', brokenPath(), '--error-format', 'json']],
   ])('from %s', async (name, argsOf) => {
-    const sent = await inTerminal(...argsOf())
+    const sent = await asInTerminal(...argsOf())
     expect(sent.length).toBeGreaterThan(50)
     // Whole texts keep their lines and their tabs; a tab divides the fields of tsv.
     const keepsTabs = /tsv$|^transcript|^prepare$/.test(name)
@@ -103,7 +111,16 @@ describe.runIf(isInstalled('script'))('a terminal gets no control or bidi charac
   })
 
   test('but keeps the joiners that letters and emoji need', async () => {
-    expect(await inTerminal('list', '--no-cache', '--format', 'json')).toContain(HARMLESS)
+    expect(await asInTerminal('list', '--no-cache', '--format', 'json')).toContain(HARMLESS)
+  })
+
+  test.runIf(isInstalled('script')).each([
+    ['a table', () => ['list', '--no-cache', '--long']],
+    ['a text', () => ['transcript', path(), '--format', 'json']],
+    ['an error', () => ['surface', brokenPath()]],
+  ])('and a real one gets the same: %s', async (_what, argsOf) => {
+    const sent = await inTerminal(...argsOf())
+    expect(sent.replaceAll('\r\n', '\n').trimEnd()).toBe((await asInTerminal(...argsOf())).trimEnd())
   })
 })
 

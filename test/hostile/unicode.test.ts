@@ -4,12 +4,11 @@
 import { isUtf8 } from 'node:buffer'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { locateSession, type Prepared, prepare } from '../../src/index.ts'
 import { encodeSessionUri } from '../../src/uri.ts'
 import { type Home, makeHome } from '../support/homes.ts'
-import { PROGRAM } from '../support/program.ts'
+import { runBytes } from '../support/program.ts'
 import { assistant, logOf, logOnly, replacing, user } from '../support/rows.ts'
 
 const [HIGH, LOW] = ['\ud83d', '\ude80']
@@ -38,16 +37,11 @@ afterAll(() => home.remove())
 
 /** Runs the program; both outputs come back as bytes that were seen to be UTF-8, then as text. */
 async function run(args: readonly string[], input = ''): Promise<{ status: number; stdout: string; stderr: string }> {
-  const { exitCode, stdout, stderr } = await execa(process.execPath, [PROGRAM, ...args, '--root', home.root], {
-    reject: false,
-    encoding: 'buffer',
-    stripFinalNewline: false,
-    input,
-    env: { DSH_REF_CACHE_DIR: join(home.root, '..', 'none'), HOME: home.root, DSH_SESSION_JSONL: '' },
-  })
+  const env = { DSH_REF_CACHE_DIR: join(home.root, '..', 'none'), HOME: home.root }
+  const { status, stdout, stderr } = await runBytes([...args, '--root', home.root], { input, env })
   expect(isUtf8(stdout) && isUtf8(stderr)).toBe(true)
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
-  return { status: exitCode as number, stdout: text(stdout), stderr: text(stderr) }
+  return { status: status as number, stdout: text(stdout), stderr: text(stderr) }
 }
 
 /** Every string in a value, keys included, that is not valid Unicode. */

@@ -25,8 +25,10 @@ export interface RunOptions {
 
 /** How a run in this process differs from a plain one. */
 export interface InProcessOptions extends RunOptions {
-  /** Standard input, output or error that are terminals, of 80 columns. */
+  /** Standard input, output or error that are terminals. */
   readonly terminals?: readonly ('stdin' | 'stdout' | 'stderr')[]
+  /** Width of the terminals; 80 unless given. */
+  readonly columns?: number
 }
 
 /** What a run gave. */
@@ -51,13 +53,13 @@ export async function run(args: readonly string[], options: InProcessOptions = {
 /** `run`, with outputs that are not text yet. */
 export async function runBytes(args: readonly string[], options: InProcessOptions = {}): Promise<OutcomeBytes> {
   const { runProgram } = await import('../../src/cli/main.ts')
-  const { input = '', terminals = [] } = options
+  const { input = '', terminals = [], columns = 80 } = options
   const env = environmentOf(options)
   const stdout: Uint8Array[] = []
   const stderr: Uint8Array[] = []
   const outputTo = (pieces: Uint8Array[], isTerminal: boolean): ShellOutput => ({
     isTerminal,
-    columns: isTerminal ? 80 : undefined,
+    columns: isTerminal ? columns : undefined,
     async write(bytes) {
       // The program may write over its buffer once the bytes have left.
       pieces.push(Uint8Array.from(bytes))

@@ -1,6 +1,7 @@
 // Case 14 of issue 5: small files that claim or yield gigabytes. Memory stays bounded, the refusal says which limit it was and
 // how to raise it, and a signal ends it.
 
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,22 +52,18 @@ function bomb(character: string, bytes: number): Buffer {
 
 const RSS = 'process.on("exit",()=>process.stderr.write("\\nRSS "+process.resourceUsage().maxRSS))'
 
+/** Says on stderr that the program listens to signals. */
+const READY = 'process.on("newListener",(name)=>{if(name==="SIGTERM")process.stderr.write("READY")})'
+
+const asImport = (script: string) => `data:text/javascript,${encodeURIComponent(script)}`
+
 /** Reads a log in a process of its own, with either decoder: the refusal, and the most memory it took. */
 async function refusalsOf(path: string, ...options: string[]) {
   const outcomes = []
   for (const [name, node] of nodes) {
     const { exitCode, stdout, stderr } = await execa(
       node,
-      [
-        '--import',
-        `data:text/javascript,${encodeURIComponent(RSS)}`,
-        PROGRAM,
-        'surface',
-        `path:${path}`,
-        '--error-format',
-        'json',
-        ...options,
-      ],
+      ['--import', asImport(RSS), PROGRAM, 'surface', `path:${path}`, '--error-format', 'json', ...options],
       { reject: false, input: '', timeout: 100_000 },
     )
     const [json, rss] = stderr.split('\nRSS ') as [string, string]
@@ -162,9 +159,13 @@ describe('a signal', () => {
   ])('ends the program while %s is decoded', async (_what, make) => {
     const path = make()
     for (const [, node] of nodes) {
-      const child = execa(node, [PROGRAM, 'surface', `path:${path}`], { reject: false, input: '' })
-      // The program is under way, in the middle of decoding.
-      await setTimeout(2000)
+      const child = execa(node, ['--import', asImport(READY), PROGRAM, 'surface', `path:${path}`], {
+        reject: false,
+        input: '',
+      })
+      // From when it listens to signals until it decodes takes it some hundredths of a second.
+      await once(child.stderr, 'data')
+      await setTimeout(500)
       // Decoding all of it would take longer than the test may.
       child.kill('SIGINT')
       const { signal, stdout, stderr } = await child

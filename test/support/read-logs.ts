@@ -1,11 +1,10 @@
 // Reads log files with either zstd decoder: in this process, or, as a program of its own, under a newer Node whose node:zlib
-// has zstd (cases as JSON on stdin, outcomes as JSON on stdout).
+// has zstd.
 
-import { spawn } from 'node:child_process'
-import { json, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { DecodeLimits } from '../../src/decode/limits.ts'
 import { DshRefError, type LogEncoding, project, readSurface } from '../../src/index.ts'
+import { answerAll, programUnder } from './answering-program.ts'
 import { newerNode, whyNoNewerNode } from './newer-node.ts'
 
 /** One read of a file. */
@@ -52,15 +51,13 @@ export async function readLog(logCase: LogCase, decoder: 'native' | 'javascript'
 export async function readLogsNatively(cases: readonly LogCase[]): Promise<LogOutcome[]> {
   const node = await newerNode()
   if (!node) throw new Error(await whyNoNewerNode())
-  const child = spawn(node, [fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.end(JSON.stringify(cases))
-  const output = await text(child.stdout)
-  if (!output) throw new Error(`The newer Node gave no outcomes; exit status ${child.exitCode}`)
-  return JSON.parse(output) as LogOutcome[]
+  return (await programUnder(node, fileURLToPath(import.meta.url))(cases)) as LogOutcome[]
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const outcomes: LogOutcome[] = []
-  for (const logCase of (await json(process.stdin)) as LogCase[]) outcomes.push(await readLog(logCase, 'native'))
-  process.stdout.write(JSON.stringify(outcomes))
+  await answerAll(async (cases: readonly LogCase[]) => {
+    const outcomes: LogOutcome[] = []
+    for (const logCase of cases) outcomes.push(await readLog(logCase, 'native'))
+    return outcomes
+  })
 }

@@ -1,14 +1,11 @@
-// Cases for the zstd reader that run on both decoders: in this process, or, as a program of its own, under a newer Node
-// (cases as JSON on stdin, outcomes as JSON on stdout).
+// Cases for the zstd reader that run on both decoders: in this process, or, as a program of its own, under a newer Node.
 
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { json, text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { createZstdReader, type ZstdDecoder } from '../../src/decode/zstd.ts'
 import { DshRefError } from '../../src/errors.ts'
+import { answerAll, programUnder } from './answering-program.ts'
 
 /** One read of a file, or of a changed copy of its bytes. */
 export interface ZstdCase {
@@ -110,15 +107,7 @@ export async function runZstdCase(zstdCase: ZstdCase, decoder: ZstdDecoder): Pro
 
 /** Runs cases on the native decoder in a process of the given Node. */
 export async function runZstdCasesUnder(node: string, cases: readonly ZstdCase[]): Promise<ZstdRun[]> {
-  // Before 22.18 types are stripped on demand only.
-  const flags = ['--experimental-strip-types', '--no-warnings']
-  const child = spawn(node, [...flags, fileURLToPath(import.meta.url)], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const closed = once(child, 'close')
-  child.stdin.end(JSON.stringify(cases))
-  const output = await text(child.stdout)
-  const [status] = await closed
-  if (status !== 0) throw new Error(`The cases ended with status ${status} under ${node}`)
-  return JSON.parse(output) as ZstdRun[]
+  return (await programUnder(node, fileURLToPath(import.meta.url))(cases)) as ZstdRun[]
 }
 
 function outcomeOf(error: unknown): Pick<ZstdOutcome, 'refusal' | 'thrown'> {
@@ -139,7 +128,9 @@ function bytesOf({ file, cut = 0, flips = [] }: ZstdCase): Buffer {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const runs: ZstdRun[] = []
-  for (const zstdCase of (await json(process.stdin)) as ZstdCase[]) runs.push(await runZstdCase(zstdCase, 'native'))
-  process.stdout.write(JSON.stringify(runs))
+  await answerAll(async (cases: readonly ZstdCase[]) => {
+    const runs: ZstdRun[] = []
+    for (const zstdCase of cases) runs.push(await runZstdCase(zstdCase, 'native'))
+    return runs
+  })
 }

@@ -14,12 +14,12 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { execa } from 'execa'
-import pLimit from 'p-limit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { COMMAND_NAMES, everyCommand, type Places } from '../support/every-command.ts'
 import { type Home, makeHome } from '../support/homes.ts'
-import { PROGRAM, run } from '../support/program.ts'
+import { run } from '../support/program.ts'
 import { assistant, logOf, logOnly, replacing, user } from '../support/rows.ts'
+import { type ProcessOptions, runAllInOneProcess } from '../support/run-all.ts'
 import { isInstalled } from '../support/terminal.ts'
 import { everythingIn } from '../support/tree.ts'
 import { rawBlocks, writeFrame } from '../support/zstd-writer.ts'
@@ -63,28 +63,17 @@ afterAll(() => {
   rmSync(work, { recursive: true, force: true })
 })
 
-/** Runs all commands; gives the status of each by its arguments. */
-async function runAll(options: { uid?: number; gid?: number; wrapper?: readonly string[] } = {}) {
-  const { wrapper = [], ...user } = options
-  const limit = pLimit(4)
+/** Runs all commands, here or in another process; gives the status of each by its arguments. */
+async function runAll(process?: ProcessOptions) {
   const runs = Object.values(everyCommand(places)).flat()
-  const statuses = await Promise.all(
-    runs.map(({ args }) =>
-      limit(async () => {
-        const [command, ...rest] = [...wrapper, process.execPath, PROGRAM, ...args] as [string, ...string[]]
-        const { exitCode, stderr } = await execa(command, rest, {
-          reject: false,
-          input: '',
-          cwd: work,
-          env: { HOME: work, DSH_REF_CACHE_DIR: join(work, 'cache'), DSH_SESSION_JSONL: '', DSH_REF_SPILL_DIR: '' },
-          ...user,
-        })
-        expect(stderr).not.toMatch(/bug|EACCES|EROFS/)
-        return [args.join(' '), exitCode] as const
-      }),
-    ),
-  )
-  return Object.fromEntries(statuses)
+  const env = { HOME: work, DSH_REF_CACHE_DIR: join(work, 'cache'), DSH_REF_SPILL_DIR: '' }
+  const options = { env, cwd: work }
+  const commandLines = runs.map(({ args }) => args)
+  const outcomes = process
+    ? await runAllInOneProcess(commandLines, options, process)
+    : await Promise.all(commandLines.map((args) => run(args, options)))
+  for (const { stderr } of outcomes) expect(stderr).not.toMatch(/bug|EACCES|EROFS/)
+  return Object.fromEntries(commandLines.map((args, index) => [args.join(' '), outcomes[index]?.status]))
 }
 
 describe('every command over a sessions root', () => {
@@ -107,7 +96,7 @@ describe('every command over a sessions root', () => {
       rmSync(join(work, 'cache'), { recursive: true, force: true })
       rmSync(places.spillDir, { recursive: true, force: true })
       const before = everythingIn(home.root)
-      expect(await runAll(isRoot ? { uid: NOBODY, gid: NOBODY } : {})).toEqual(statuses)
+      expect(await runAll(isRoot ? { uid: NOBODY, gid: NOBODY } : undefined)).toEqual(statuses)
       expect(everythingIn(home.root)).toEqual(before)
     },
     120_000,

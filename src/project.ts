@@ -43,6 +43,6 @@ export function turnsWithoutText(messages: Iterable<SurfaceMessage>): number {
 export function textlessSentence(turns: number): string | undefined {
   if (turns === 0) return undefined
   return turns === 1
-    ? '1 turn of the user holds no text, only images or files, and is left out.'
-    : `${turns} turns of the user hold no text, only images or files, and are left out.`
+    ? '1 turn of the user holds no text (only images or files, or nothing) and is left out.'
+    : `${turns} turns of the user hold no text (only images or files, or nothing) and are left out.`
 }

@@ -5,7 +5,7 @@ import { type Home, makeHome } from '../support/homes.ts'
 import { run } from '../support/program.ts'
 import { assistant, logOf, type MadeRow, user } from '../support/rows.ts'
 
-const SENTENCE = '2 turns of the user hold no text, only images or files, and are left out.'
+const SENTENCE = '2 turns of the user hold no text (only images or files, or nothing) and are left out.'
 
 function withBlocks(...content: readonly object[]): MadeRow {
   const row = user('x')

@@ -58,19 +58,24 @@ export function readingOf(surface: Surface): Reading {
   return { ok: true, nodes, replacements, capturedThroughSeq, conversation, title: title ?? null, issues: kinds }
 }
 
-/** Reads `log` with the slow reference; shadowed messages stay unread, as they do in the code under test. */
-export function readSlowly(log: Uint8Array): Reading {
-  return slowReadingOf(readReference(log, { checkShadowed: false }))
+/** Which messages a reading looks at: those on the surface, or with `everyRow` the shadowed ones too. */
+interface Thoroughness {
+  readonly everyRow: boolean
+}
+
+/** Reads `log` with the slow reference. */
+export function readSlowly(log: Uint8Array, { everyRow }: Thoroughness): Reading {
+  return slowReadingOf(readReference(log, { checkShadowed: everyRow }))
 }
 
 /** The rule by which a file is refused before anybody looks at its rows. */
 const DAMAGED_FRAME = 'damaged-frame'
 
 /** Reads frames with the slow reference. */
-export function readFramesSlowly({ frames }: MadeFrames): Reading {
+export function readFramesSlowly({ frames }: MadeFrames, { everyRow }: Thoroughness): Reading {
   if (!frames) return { ok: false, reason: 'corrupt', rule: DAMAGED_FRAME }
   return slowReadingOf(
-    readReference(new Uint8Array(), { checkShadowed: false, encoding: 'zstd-plaintext', frames: { ...frames } }),
+    readReference(new Uint8Array(), { checkShadowed: everyRow, encoding: 'zstd-plaintext', frames: { ...frames } }),
   )
 }
 

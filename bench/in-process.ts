@@ -53,6 +53,7 @@ function surfaceEvents(nodes: number, replacements: number): SurfaceEvent[] {
       surfaceOp,
       sourceEventSeqs,
       message: () => undefined as never,
+      counted: () => undefined,
       data: () => undefined,
       release: () => undefined,
     })

@@ -30,6 +30,7 @@ export async function foldWithNdjson(path: string): Promise<string> {
         ...row,
         data: () => row.data,
         message: () => undefined as never,
+        counted: () => undefined,
         release: () => undefined,
       })
       if (isViolation(plan)) throw new Error(plan.message)

@@ -8,7 +8,7 @@ import { project, turnsWithoutText } from './project.ts'
 import { renderSnapshot } from './render/snapshot.ts'
 import { type Retained, retain } from './retain.ts'
 import { readSurfaceOrPrefix, type SalvagedSurface } from './salvage.ts'
-import { contextWindowOf, readSurface } from './surface.ts'
+import { contextWindowOf, readSurface, type SurfaceOptions } from './surface.ts'
 import { labelOf } from './title.ts'
 import type {
   Degraded,
@@ -139,14 +139,13 @@ export async function prepare(request: PrepareRequest): Promise<Prepared> {
   const content: TextBlock[] = [{ type: 'text', text: text.toWellFormed() }]
   if (inputs.length === 0) return { content, additionalContext: [], sources: [], omissions: [], issues: [] }
 
-  const [budget, ...captures] = await allOrFirstFailure(request.signal, [
-    (signal) => budgetOf({ ...request, signal }),
-    ...inputs.map(
-      (input) =>
-        async (signal: AbortSignal): Promise<Capture> =>
-          capture(input, { ...request, signal }),
-    ),
-  ] as const)
+  const budget = await budgetOf(request)
+  // A transcript to be saved needs all texts.
+  const enoughBytes = request.spill ? undefined : budget.bytes
+  const captures = await allOrFirstFailure(
+    request.signal,
+    inputs.map((input) => (signal: AbortSignal) => capture(input, { ...request, enoughBytes, signal })),
+  )
   const issues: Issue[] = [...budget.issues, ...captures.flatMap((source) => source.issues)]
   const cut = captures.map((source) => ({ source, retained: retain(source, budget.bytes) }))
   const omissions: Omission[] = []
@@ -210,7 +209,8 @@ export interface Capture {
 export type CaptureOptions = Pick<
   PrepareRequest,
   'roots' | 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'everyRow' | 'salvage' | 'onLocated'
->
+> &
+  Pick<SurfaceOptions, 'enoughBytes'>
 
 /** Reads one source whole and projects it. */
 export async function capture(input: ReferenceInput, options: CaptureOptions): Promise<Capture> {

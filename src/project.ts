@@ -18,11 +18,13 @@ export interface Projection {
  */
 export function project(messages: Iterable<SurfaceMessage>): Projection {
   const kept: ProjectedMessage[] = []
-  for (const { seq, type, sourceKind, checkpoint, text } of messages) {
-    if (text === '') continue
-    if (type === 'assistant/message') kept.push({ seq, role: 'assistant', text, checkpoint: false })
+  for (const message of messages) {
+    if (!hasText(message)) continue
+    const { seq, type, sourceKind, checkpoint, text, textBytes } = message
+    const counted = textBytes === undefined ? undefined : { textBytes }
+    if (type === 'assistant/message') kept.push({ seq, role: 'assistant', text, checkpoint: false, ...counted })
     else if (type === 'user/message' && (checkpoint || sourceKind === 'user')) {
-      kept.push({ seq, role: 'user', text, checkpoint })
+      kept.push({ seq, role: 'user', text, checkpoint, ...counted })
     }
   }
   return { messages: kept, compacted: kept.some((message) => message.checkpoint) }
@@ -33,10 +35,15 @@ export function project(messages: Iterable<SurfaceMessage>): Projection {
  */
 export function turnsWithoutText(messages: Iterable<SurfaceMessage>): number {
   let turns = 0
-  for (const { type, sourceKind, text } of messages) {
-    if (type === 'user/message' && sourceKind === 'user' && text === '') turns++
+  for (const message of messages) {
+    if (message.type === 'user/message' && message.sourceKind === 'user' && !hasText(message)) turns++
   }
   return turns
+}
+
+/** Whether there is text, be it only counted. */
+function hasText({ text, textBytes = 0 }: SurfaceMessage): boolean {
+  return text !== '' || textBytes > 0
 }
 
 /** What is said of such turns; `undefined` when there are none. */

@@ -10,6 +10,7 @@ export interface RetainSource {
   readonly label: string
   readonly cwd: string | null
   readonly capturedThroughSeq: number | null
+  /** Texts that are only counted belong to messages older than the newest budget of bytes: a text is no shorter in JSON. */
   readonly messages: readonly ProjectedMessage[]
 }
 
@@ -67,8 +68,8 @@ export function retain(source: RetainSource, budgetBytes: number): Retained {
   let omittedBytes = 0
   for (const item of items) omittedBytes += item.omittedBytes
   if (omittedMessages > 0) {
-    messages.forEach(({ text }, index) => {
-      if (kept[index] === undefined) omittedBytes += utf8Bytes(text)
+    messages.forEach(({ text, textBytes = utf8Bytes(text) }, index) => {
+      if (kept[index] === undefined) omittedBytes += textBytes
     })
   }
   return {
@@ -102,6 +103,7 @@ function keepNewest(
   for (let index = newest - 1; index >= 0 && bytes < budgetBytes; index--) {
     const message = messages[index]
     if (message === undefined || kept[index] !== undefined) continue
+    if (message.textBytes !== undefined) break
     const item = itemOf(message)
     if (bytes + item.jsonBytes > budgetBytes) break
     kept[index] = item

@@ -10,6 +10,7 @@ import {
 } from './decode/decode.ts'
 import { DshRefError, readFailed } from './errors.ts'
 import { type FoldPlan, type FoldViolation, isViolation, SurfaceFold } from './fold.ts'
+import { project } from './project.ts'
 import { titleOf } from './title.ts'
 import type { LogOnlyEvent, Replacement, SessionHeader, SurfaceEvent, SurfaceMessage } from './types.ts'
 
@@ -19,6 +20,11 @@ export interface SurfaceOptions extends DecodeOptions {
   readonly throughSeq?: number
   /** Which surface messages to read; the rest is folded but never parsed. Default: all. */
   readonly wants?: (event: Pick<SurfaceEvent, 'type' | 'seq'>) => boolean
+  /**
+   * UTF-8 bytes of conversation that are enough: the texts of messages older than the newest so many are not read but counted,
+   * except in checkpoints. Default: all are read.
+   */
+  readonly enoughBytes?: number | undefined
   /** Which messages to read when a replacement takes them off the surface; they stay in memory. Default: none. */
   readonly keepsShadowed?: (event: Pick<SurfaceEvent, 'type' | 'seq'>) => boolean
 }
@@ -123,6 +129,7 @@ export class SurfaceReader implements LogReader<Reading> {
   readonly #isComplete: boolean
   readonly #throughSeq: number
   readonly #wants: NonNullable<SurfaceOptions['wants']>
+  readonly #enoughBytes: number
   readonly #keepsShadowed: SurfaceOptions['keepsShadowed']
   readonly #shadowed: ShadowedSurfaceMessage[] = []
   #title: string | undefined
@@ -136,6 +143,7 @@ export class SurfaceReader implements LogReader<Reading> {
     this.#fold = new SurfaceFold(header.version)
     this.#throughSeq = options.throughSeq ?? Number.POSITIVE_INFINITY
     this.#wants = options.wants ?? (() => true)
+    this.#enoughBytes = options.enoughBytes ?? Number.POSITIVE_INFINITY
     this.#keepsShadowed = options.keepsShadowed
   }
 
@@ -205,20 +213,35 @@ export class SurfaceReader implements LogReader<Reading> {
   }
 
   #reading(): Reading {
-    const nodes: number[] = []
-    const messages: SurfaceMessage[] = []
-    for (const event of this.#fold.events()) {
-      nodes.push(event.seq)
-      if (this.#wants(event)) messages.push(event.message())
-    }
+    const events = [...this.#fold.events()]
     return {
-      nodes,
+      nodes: events.map(({ seq }) => seq),
       replacements: [...this.#fold.replacements],
-      messages,
+      messages: this.#messagesOf(events.filter((event) => this.#wants(event))),
       shadowed: [...this.#shadowed].sort((one, other) => one.message.seq - other.message.seq),
       title: this.#title,
       contextWindow: this.#contextWindow,
     }
+  }
+
+  #messagesOf(events: readonly SurfaceEvent[]): readonly SurfaceMessage[] {
+    const firstRead = this.#firstRead(events)
+    return events.map((event, index) => {
+      const counted = index < firstRead ? event.counted() : undefined
+      return counted && !counted.checkpoint ? counted : event.message()
+    })
+  }
+
+  /** Index of the oldest message whose text is read. Found before any is read, so that the first wrong one is refused first. */
+  #firstRead(events: readonly SurfaceEvent[]): number {
+    if (this.#enoughBytes === Number.POSITIVE_INFINITY) return 0
+    let bytes = 0
+    for (let index = events.length - 1; index > 0; index--) {
+      const message = events[index]?.counted()
+      if (message) for (const { textBytes = 0 } of project([message]).messages) bytes += textBytes
+      if (bytes > this.#enoughBytes) return index
+    }
+    return 0
   }
 }
 

@@ -90,6 +90,8 @@ export interface SurfaceMessage {
   readonly checkpoint: boolean
   /** Text blocks joined with `"\n"`; `""` when there is none. */
   readonly text: string
+  /** UTF-8 bytes of a text that was counted only; `text` is empty then. */
+  readonly textBytes?: number
 }
 
 /**
@@ -107,6 +109,8 @@ export interface SurfaceEvent {
   readonly sourceEventSeqs: unknown
   /** Reads and checks the message; throws a refusal when its shape is wrong. */
   message(): SurfaceMessage
+  /** The message with its text counted, not read; `undefined` when only `message` can tell. Refuses and reports nothing. */
+  counted(): SurfaceMessage | undefined
   /** The stored `data`, checked like the message, old shapes brought up to date. */
   data(): unknown
   /** Says that nobody will ask for it again, so that its bytes may be forgotten. More than once does no harm. */
@@ -142,6 +146,8 @@ export interface ProjectedMessage {
   readonly role: 'user' | 'assistant'
   readonly text: string
   readonly checkpoint: boolean
+  /** UTF-8 bytes of a text that was counted only; `text` is empty then. */
+  readonly textBytes?: number
 }
 
 /** A message as it stands in the snapshot. */

@@ -2,19 +2,18 @@
 // Where rows come from (raw bytes or frames) is decode.ts; what a row says is row-head.ts and records.ts.
 
 import { isUtf8 } from 'node:buffer'
-import { DshRefError, readFailed } from '../errors.ts'
+import { type DshRefError, readFailed } from '../errors.ts'
 import { briefText } from '../json-bytes.ts'
-import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
+import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceType } from '../types.ts'
 import { IssueLog } from './issues.ts'
 import { skipValue } from './json-walk.ts'
-import { currentData, currentType } from './legacy.ts'
-import { decodeMessage } from './message.ts'
-import { MessageBytes } from './message-bytes.ts'
+import type { KeptRows } from './kept-row.ts'
+import { currentType } from './legacy.ts'
 import { decodeUtf8, type EventRecord, type PackedRecord, parseRecord } from './records.ts'
 import { RowHead } from './row-head.ts'
 import type { RowStore } from './row-store.ts'
-import { isTextWanted, type WantedTexts } from './slim-row.ts'
 import { parseSources } from './sources.ts'
+import { type EventContext, StoredEvent } from './stored-event.ts'
 import { isSurfaceType, RETIRED_TYPES, vocabularyOf } from './vocabulary.ts'
 
 /** What some stage does with the accepted events of one log. Throwing from it ends the read. */
@@ -71,7 +70,7 @@ export class RowAcceptance {
   readonly #known: ReadonlyMap<string, unknown>
   readonly #everyRow: boolean
   readonly #untilSeq: number
-  readonly #texts: WantedTexts
+  readonly #rows: KeptRows
   #offence: Offence | undefined
   #discardedRows = 0
   #isBlockUtf8 = true
@@ -84,7 +83,7 @@ export class RowAcceptance {
     header: SessionHeader,
     visitor: LogVisitor,
     store: RowStore,
-    options: { everyRow: boolean; untilSeq: number; texts: WantedTexts },
+    options: { everyRow: boolean; untilSeq: number; rows: KeptRows },
   ) {
     this.header = header
     this.#version = header.version
@@ -94,7 +93,7 @@ export class RowAcceptance {
     this.#known = vocabularyOf(header.version)
     this.#everyRow = options.everyRow
     this.#untilSeq = options.untilSeq
-    this.#texts = options.texts
+    this.#rows = options.rows
   }
 
   /** Whether every event the reader asked for was accepted; what follows is not looked at. */
@@ -200,8 +199,7 @@ export class RowAcceptance {
       header: this.header,
       store: this.#store,
       issues: this.issues,
-      texts: this.#texts,
-      messages: new MessageBytes(this.#version),
+      rows: this.#rows,
       toolResults: this.#version === 0 ? new Map() : undefined,
     }
     return this.#sharedContext
@@ -389,146 +387,4 @@ function logOnlyEvent({ seq, time, type, dataStart }: RowHead, bytes: Uint8Array
 
 function isTurnEnd(record: EventRecord | PackedRecord): boolean {
   return record.kind === 'event' && record.type === 'turn/end'
-}
-
-/** What the events of one log share. */
-interface EventContext {
-  readonly header: SessionHeader
-  readonly store: RowStore
-  readonly issues: IssueLog
-  readonly texts: WantedTexts
-  /** The quick reading of messages whose rows are not at hand any more. */
-  readonly messages: MessageBytes
-  /** Tool results on the surface of a log old enough to hold rewrites without an id of their own. */
-  readonly toolResults: Map<number, StoredEvent> | undefined
-}
-
-/** A surface event whose payload is still in its stored row. */
-class StoredEvent implements SurfaceEvent {
-  readonly seq: number
-  readonly time: number
-  readonly type: SurfaceType
-  readonly surfaceOp: unknown
-  sourceEventSeqs: unknown
-  /** The row as parsed, while it is at hand. */
-  parsed: { readonly type: string; readonly data: unknown } | undefined
-  /** Where the row stands. */
-  line = 0
-  frame: number | undefined
-  readonly #context: EventContext
-  readonly #handle: number
-  /** Id of the message an old rewrite takes over; kept, because what it replaced is soon forgotten. */
-  #takenOverId: string | undefined
-  #isChecked = false
-  #hasReportedId = false
-  #isReleased = false
-
-  constructor(
-    context: EventContext,
-    seq: number,
-    time: number,
-    type: SurfaceType,
-    surfaceOp: unknown,
-    sourceEventSeqs: unknown,
-    handle: number,
-  ) {
-    this.#context = context
-    this.seq = seq
-    this.time = time
-    this.type = type
-    this.surfaceOp = surfaceOp
-    this.sourceEventSeqs = sourceEventSeqs
-    this.#handle = handle
-    if (type === 'tool/result') context.toolResults?.set(seq, this)
-  }
-
-  message(): SurfaceMessage {
-    try {
-      return this.#quickMessage() ?? this.#checked(this.#currentData())
-    } catch (error) {
-      throw this.placed(error)
-    }
-  }
-
-  data(): unknown {
-    try {
-      const data = this.#currentData()
-      if (!this.#isChecked) this.#checked(data)
-      return data
-    } catch (error) {
-      throw this.placed(error)
-    }
-  }
-
-  /** `undefined` for a row that is at hand already, that is in doubt, or that has no id, which is reported below. */
-  #quickMessage(): SurfaceMessage | undefined {
-    if (this.parsed) return undefined
-    const { messages, store, texts } = this.#context
-    const message = messages.read(store.read(this.#handle), this.type, this.seq, isTextWanted(this.type, texts))
-    return message?.id === undefined ? undefined : message
-  }
-
-  /** A refusal that is about this event, with the place of its row. */
-  placed(error: unknown): unknown {
-    if (!(error instanceof DshRefError) || error.facts.seq !== this.seq || error.facts.line !== undefined) return error
-    const { code, message, facts, cause } = error
-    const { line, frame } = this
-    return new DshRefError(code, message, { ...facts, line, ...(frame !== undefined && { frame }) }, { cause })
-  }
-
-  #checked(data: unknown): SurfaceMessage {
-    const { header, issues, texts } = this.#context
-    const message = decodeMessage(this.type, this.seq, data, header.version)
-    this.#isChecked = true
-    if (message.id === undefined && !this.#hasReportedId) {
-      this.#hasReportedId = true
-      issues.add({ kind: 'message-id', message: 'A message has no id', line: this.line, seq: this.seq })
-    }
-    return isTextWanted(this.type, texts) ? message : { ...message, text: '' }
-  }
-
-  #currentData(): unknown {
-    const { header } = this.#context
-    const { type, data } = this.parsed ?? this.#parsedAgain()
-    if (header.version !== 0) return data
-    return currentData(type, data, {
-      sessionId: header.id,
-      seq: this.seq,
-      replacedMessageId: () => {
-        this.#takenOverId ??= this.#replacedResult()?.message().id
-        return this.#takenOverId
-      },
-    })
-  }
-
-  #parsedAgain(): { type: string; data: unknown } {
-    const { header, store } = this.#context
-    const row = store.read(this.#handle)
-    const record = parseRecord(row, 0, row.length, header.version)
-    if (record.kind !== 'event') {
-      throw readFailed('corrupt', `The ${this.type} at seq ${this.seq} is not JSON`, {
-        rule: 'malformed-row',
-        seq: this.seq,
-      })
-    }
-    if (record.seq !== this.seq || currentType(record.type) !== this.type) {
-      throw readFailed('unreadable', `The row of seq ${this.seq} changed while the log was read; try again`, {
-        rule: 'changed-while-reading',
-        seq: this.seq,
-      })
-    }
-    return record
-  }
-
-  release(): void {
-    if (this.#isReleased) return
-    this.#isReleased = true
-    this.#context.toolResults?.delete(this.seq)
-    this.#context.store.release(this.#handle)
-  }
-
-  #replacedResult(): StoredEvent | undefined {
-    const start = (this.surfaceOp as { start?: unknown } | null)?.start
-    return typeof start === 'number' && start < this.seq ? this.#context.toolResults?.get(start) : undefined
-  }
 }

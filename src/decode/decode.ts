@@ -11,13 +11,11 @@ import { type AcceptanceState, type LogVisitor, RowAcceptance } from './acceptan
 import { decodeHeader } from './header.ts'
 import { HEADER_PIECE_BYTES, READ_ONLY } from './header-peek.ts'
 import { IssueLog } from './issues.ts'
+import { KeptRows, type WantedTexts } from './kept-row.ts'
 import { DEFAULT_LIMITS, type DecodeLimits, LARGEST_ROW_BYTES } from './limits.ts'
 import { LineSplitter } from './lines.ts'
-import { MessageBytes } from './message-bytes.ts'
 import { decodeUtf8 } from './records.ts'
 import { FileRowStore, MemoryRowStore, ROOMY_BYTES, type RowStore } from './row-store.ts'
-import { explained } from './shape-doubt.ts'
-import { isTextWanted, slimRow, type WantedTexts } from './slim-row.ts'
 import { type Change, FileWatch } from './stability.ts'
 import type { ZstdDecoder, ZstdReader } from './zstd.ts'
 
@@ -148,7 +146,7 @@ export async function decodeLog<T>(
     }
     return await readFile(source, visit, options)
   } catch (error) {
-    throw named(await explained(error), name, options.signal)
+    throw named(error, name, options.signal)
   }
 }
 
@@ -169,7 +167,7 @@ export async function readLogHeader(
   try {
     return await stable(source.path, options.signal, (earlier) => readHeaderOnce(source, options, earlier))
   } catch (error) {
-    throw named(await explained(error), source.path, options.signal)
+    throw named(error, source.path, options.signal)
   }
 }
 
@@ -671,12 +669,10 @@ class LogDecoding<T> {
   #accept(header: SessionHeader): RowAcceptance {
     this.#lines.maxRowBytes = this.#limits.maxRowBytes
     const { everyRow = false, untilSeq = Number.POSITIVE_INFINITY, texts = 'all', roomyBytes } = this.#options
-    const quick = new MessageBytes(header.version)
-    const slim = (row: Uint8Array) =>
-      quick.slim(row, (type) => isTextWanted(type, texts)) ?? slimRow(row, header.version, texts)
-    const store = this.#store ?? new MemoryRowStore(slim, roomyBytes ?? ROOMY_BYTES)
+    const rows = new KeptRows(header.version, texts)
+    const store = this.#store ?? new MemoryRowStore((row) => rows.slim(row), roomyBytes ?? ROOMY_BYTES)
     this.#reader = this.#visit(header)
-    this.#acceptance = new RowAcceptance(header, this.#reader, store, { everyRow, untilSeq, texts })
+    this.#acceptance = new RowAcceptance(header, this.#reader, store, { everyRow, untilSeq, rows })
     return this.#acceptance
   }
 }

@@ -1,25 +1,42 @@
-// The first row of a log (FORMAT.md section 2): version before shape, wrong types refuse, odd values are issues. Which key of
-// a refused header is wrong is said by shapes.ts.
+// The first row of a log (FORMAT.md section 2): version before shape, wrong types refuse, odd values are issues.
 
 import { readFailed } from '../errors.ts'
 import { briefText } from '../json-bytes.ts'
 import { type Issue, NEWEST_FORMAT_VERSION, type SessionHeader } from '../types.ts'
 import { IssueLog } from './issues.ts'
-import { ShapeDoubt } from './shape-doubt.ts'
+import {
+  boolean,
+  count,
+  isObject,
+  type Json,
+  literal,
+  object,
+  problemFacts,
+  problemIn,
+  type Shape,
+  string,
+} from './shape.ts'
 
-type Json = Record<string, unknown>
+/** What decides what the log is and where it stands. */
+export const HEADER = object({
+  type: literal('session'),
+  version: count,
+  id: string,
+  createdAt: count,
+  'cwd?': string,
+})
 
 /** Fields that change neither surface nor text: a wrong one is left out and reported. */
-const SIDE_FIELDS: readonly { readonly key: string; readonly isRight: (value: unknown) => boolean }[] = [
-  { key: 'parentSession', isRight: isString },
-  { key: 'seedLength', isRight: isCount },
-  { key: 'isSeeded', isRight: (value) => typeof value === 'boolean' },
-  { key: 'origin', isRight: isString },
-  { key: 'delegationDepth', isRight: isCount },
-  { key: 'agentPreset', isRight: isString },
-]
+const SIDE_FIELDS: Readonly<Record<string, Shape>> = {
+  parentSession: string,
+  seedLength: count,
+  isSeeded: boolean,
+  origin: string,
+  delegationDepth: count,
+  agentPreset: string,
+}
 
-const KNOWN_KEYS = new Set(['type', 'version', 'id', 'createdAt', 'cwd', ...SIDE_FIELDS.map(({ key }) => key)])
+const KNOWN_KEYS = new Set([...HEADER.members.map(({ key }) => key), ...Object.keys(SIDE_FIELDS)])
 
 const RETIRED_KEYS = new Set(['sandboxMode', 'approvalPolicy'])
 
@@ -54,37 +71,27 @@ export function decodeHeader(row: string, options: { allowUnknownVersion: boolea
       { rule: 'unknown-version', formatVersion: version },
     )
   }
-  if (!isHeader(stored)) {
-    throw readFailed(
-      'corrupt',
-      'The first row is not a session header',
-      { rule: 'header', line: 1 },
-      { cause: new ShapeDoubt('header', stored, version ?? 0) },
-    )
+  const problem = problemIn(HEADER, stored)
+  if (problem) {
+    const { words, facts } = problemFacts(problem)
+    throw readFailed('corrupt', `The first row is not a session header${words}`, { rule: 'header', line: 1, ...facts })
   }
-  return withSideFields(stored)
+  return withSideFields(stored as HeaderRow)
 }
 
-/** What decides what the log is and where it stands. The same rule as the schema in shapes.ts, which a test holds it against. */
-function isHeader(stored: unknown): stored is Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'> {
-  if (!isRecord(stored)) return false
-  const { type, version, id, createdAt, cwd } = stored
-  return (
-    type === 'session' && isCount(version) && isString(id) && isCount(createdAt) && (cwd === undefined || isString(cwd))
-  )
-}
+type HeaderRow = Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'>
 
-function withSideFields(row: Json & Pick<SessionHeader, 'version' | 'id' | 'createdAt' | 'cwd'>): DecodedHeader {
+function withSideFields(row: HeaderRow): DecodedHeader {
   const { version, id, createdAt, cwd } = row
   const header: { -readonly [Key in keyof SessionHeader]: SessionHeader[Key] } & Json = { version, id, createdAt }
   if (cwd !== undefined) header.cwd = cwd
   const wrong: string[] = []
   const foreign = foreignKeyOf(version)
-  for (const { key, isRight } of SIDE_FIELDS) {
+  for (const [key, shape] of Object.entries(SIDE_FIELDS)) {
     const value = row[key]
     if (value === undefined || key === foreign) continue
-    if (isRight(value)) header[key] = value
-    else wrong.push(key)
+    if (problemIn(shape, value)) wrong.push(key)
+    else header[key] = value
   }
   return { header, issues: oddities(header, row, wrong) }
 }
@@ -95,7 +102,7 @@ function foreignKeyOf(version: number): 'isSeeded' | 'seedLength' {
 }
 
 function versionOf(stored: unknown): number | undefined {
-  if (!isRecord(stored)) return undefined
+  if (!isObject(stored)) return undefined
   const { type, version } = stored
   return type === 'session' && Number.isSafeInteger(version) ? (version as number) : undefined
 }
@@ -128,16 +135,4 @@ function oddities(header: SessionHeader, row: Json, wrong: readonly string[]): I
 /** Absolute on either family of systems: the log may come from another machine. */
 function isAbsolutePath(path: string): boolean {
   return /^(?:[/\\]|[A-Za-z]:[/\\])/.test(path)
-}
-
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && !Object.is(value, -0)
-}
-
-function isString(value: unknown): boolean {
-  return typeof value === 'string'
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

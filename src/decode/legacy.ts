@@ -1,8 +1,9 @@
 // Old v0 shapes brought to the one internal shape at the reading border (FORMAT.md section 4.1).
 
+import type { SurfaceType } from '../types.ts'
+import { block, dataShape, resultContent } from './message.ts'
+import { anything, isObject, type Json, list, object, type Shape } from './shape.ts'
 import { STEERING_MESSAGE } from './vocabulary.ts'
-
-type Json = Record<string, unknown>
 
 /** What a normaliser may need beside the payload. */
 export interface LegacyContext {
@@ -17,9 +18,25 @@ export function currentType(type: string): string {
   return type === STEERING_MESSAGE ? 'user/message' : type
 }
 
+const OLD_SHAPES: Readonly<Record<SurfaceType, readonly Shape[]>> = {
+  'user/message': [
+    object({ message: anything }),
+    object({ message: dataShape('user/message', 0), content: list(block), source: object({ kind: anything }) }),
+  ],
+  'assistant/message': [object({ content: list(block), provenance: object({}) })],
+  'tool/result': [object({ callId: anything, content: resultContent, isError: anything })],
+  'system/message': [],
+  'developer/message': [],
+}
+
+/** What `currentData` looks at beside the current shape of an event. */
+export function oldShapesOf(type: SurfaceType): readonly Shape[] {
+  return OLD_SHAPES[type]
+}
+
 /** The payload of a surface event in its current shape; anything not recognised as old comes back as it is. */
 export function currentData(storedType: string, data: unknown, context: LegacyContext): unknown {
-  if (!isJson(data)) return data
+  if (!isObject(data)) return data
   switch (storedType) {
     case STEERING_MESSAGE:
       return Object.hasOwn(data, 'message') ? data.message : userMessage(data, context)
@@ -50,7 +67,7 @@ function userMessage(data: Json, context: LegacyContext): Json {
 
 function assistantMessage(data: Json, context: LegacyContext): Json {
   const { content, provenance, ...rest } = data
-  if (content === undefined || !isJson(provenance)) return data
+  if (content === undefined || !isObject(provenance)) return data
   const source = { ...provenance, kind: 'model' }
   return { ...rest, message: { id: legacyId(context), role: 'assistant', content, source } }
 }
@@ -66,8 +83,4 @@ function toolResult(data: Json, context: LegacyContext): Json {
 
 function legacyId({ sessionId, seq }: LegacyContext): string {
   return `legacy-message:${sessionId}:${seq}`
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,41 +1,112 @@
-// The message of a surface event, checked and brought to one shape for all versions (FORMAT.md section 4). The check says yes
-// or no; what is wrong is said by shapes.ts, in the words of zod, which is loaded for that only.
+// The shapes of surface events (FORMAT.md section 4) and the one message they are brought to, for all versions. What may be in
+// a shape, and who reads it, is shape.ts; old shapes are brought up to date before, in legacy.ts.
 
 import { readFailed } from '../errors.ts'
 import type { SurfaceMessage, SurfaceType } from '../types.ts'
-import { ShapeDoubt } from './shape-doubt.ts'
+import {
+  anything,
+  boolean,
+  filledString,
+  type Json,
+  list,
+  literal,
+  object,
+  problemFacts,
+  problemIn,
+  type Shape,
+  single,
+  string,
+  text,
+} from './shape.ts'
 
-type Json = Record<string, unknown>
+/** One entry of a message; of most kinds nothing but the kind matters. */
+export const block = object({ type: string, 'text?': text })
+const source = object({ kind: filledString, 'plugin?': anything })
+const toolSource = object({ kind: literal('tool'), callId: string })
+
+function message(role: string, from: Shape = source): Shape {
+  return object({ 'id?': anything, role: literal(role), content: list(block), source: from })
+}
+
+/** What a tool answered is never projected, so it may be anything. */
+export const resultContent = list({ is: 'anything', reads: block })
+
+const wrappedResult = object(
+  {
+    'id?': anything,
+    role: literal('user'),
+    source: toolSource,
+    content: single(
+      object({
+        type: literal('tool-result'),
+        toolCallId: string,
+        content: resultContent,
+        'isError?': anything,
+      }),
+    ),
+  },
+  {
+    holds: (result) => (result.content as [Json])[0].toolCallId === (result.source as Json).callId,
+    words: 'a toolCallId of the result that is the callId of its source',
+  },
+)
+const directResult = object(
+  {
+    'id?': anything,
+    role: literal('tool'),
+    source: toolSource,
+    toolCallId: string,
+    content: list(block),
+    'isError?': boolean,
+  },
+  {
+    holds: (result) => result.toolCallId === (result.source as Json).callId,
+    words: 'a toolCallId that is the callId of its source',
+  },
+)
+
+const DATA: Readonly<Record<SurfaceType, Shape>> = {
+  'user/message': message('user'),
+  'assistant/message': object({ message: message('assistant', object({ kind: literal('model') })) }),
+  'system/message': object({ message: message('system') }),
+  'developer/message': object({ message: message('developer') }),
+  'tool/result': object({ message: wrappedResult, 'error?': anything }),
+}
+// From v4 on the result is a message of its own; forks with the number 4 still write the old wrapper (FORMAT.md section 11).
+const RESULT_SINCE_4 = object({
+  message: { is: 'either', key: 'role', shapes: [directResult, wrappedResult] },
+  'error?': anything,
+})
+
+/** The shape of the data of a surface event. */
+export function dataShape(type: SurfaceType, formatVersion: number): Shape {
+  return type === 'tool/result' && formatVersion >= 4 ? RESULT_SINCE_4 : DATA[type]
+}
+
+/** What becomes of the texts of a message: read, or their UTF-8 bytes counted, or neither. */
+export type TextUse = 'read' | 'counted' | 'none'
 
 /**
  * Checks `data` (current shape) as the payload of a surface event. Throws `READ_FAILED`/`corrupt` with rule
- * `message-shape` or `tool-error-shape`; `explained` makes the former name the key that is wrong.
+ * `message-shape`, which names the key that is wrong, or `tool-error-shape`.
  */
-export function decodeMessage(type: SurfaceType, seq: number, data: unknown, formatVersion: number): SurfaceMessage {
-  const message = type === 'user/message' ? data : isRecord(data) ? data.message : undefined
-  if (!isMessageOf(type, message, formatVersion)) {
-    const doubt = new ShapeDoubt(type, data, formatVersion)
-    throw readFailed(
-      'corrupt',
-      `The ${type} at seq ${seq} has a wrong shape`,
-      { rule: 'message-shape', seq },
-      { cause: doubt },
-    )
+export function decodeMessage(
+  type: SurfaceType,
+  seq: number,
+  data: unknown,
+  formatVersion: number,
+  use: TextUse = 'read',
+): SurfaceMessage {
+  const problem = problemIn(dataShape(type, formatVersion), data)
+  if (problem) {
+    const { words, facts } = problemFacts(problem, 'data')
+    const message = `The ${type} at seq ${seq} has a wrong shape${words}`
+    throw readFailed('corrupt', message, { rule: 'message-shape', seq, ...facts })
   }
-  const { role, id, source, content } = message
-  if (type === 'tool/result' && isErrorFlagDue(formatVersion)) checkToolError(seq, (data as Json).error, message)
-  const text = textOf(type === 'tool/result' && role === 'user' ? (content[0] as unknown as Wrapper).content : content)
-  return surfaceMessage({ seq, type, role, id, source, text })
-}
-
-/** The parts a surface message is made of, as checked. */
-interface MessageParts extends Pick<SurfaceMessage, 'seq' | 'type' | 'role' | 'text'> {
-  readonly id: unknown
-  readonly source: { readonly kind: string; readonly plugin?: unknown }
-}
-
-/** Puts a message together from its checked parts. */
-export function surfaceMessage({ seq, type, role, id, source, text }: MessageParts): SurfaceMessage {
+  const checked = (type === 'user/message' ? data : (data as Json).message) as CheckedMessage
+  const result = type === 'tool/result' && checked.role === 'user' ? checked.content[0] : checked
+  if (type === 'tool/result' && isErrorFlagDue(formatVersion)) checkToolError(seq, (data as Json).error, result)
+  const { id, role, source } = checked
   const { kind, plugin } = source
   return {
     seq,
@@ -46,76 +117,37 @@ export function surfaceMessage({ seq, type, role, id, source, text }: MessagePar
     // Both spellings count in every version: forks mix them (FORMAT.md section 4.2).
     checkpoint:
       type === 'user/message' && (kind === 'compact-checkpoint' || (kind === 'plugin' && plugin === 'compact')),
-    text,
+    ...textOf((result as { content: readonly unknown[] }).content, use),
   }
 }
 
-/** Whether a tool result with an error must be marked as one (FORMAT.md section 5). */
-export function isErrorFlagDue(formatVersion: number): boolean {
-  return formatVersion === 3 || formatVersion === 4
-}
-
-interface Message {
+interface CheckedMessage {
   readonly id?: unknown
   readonly role: SurfaceMessage['role']
   readonly content: readonly Json[]
   readonly source: { readonly kind: string; readonly plugin?: unknown }
-  readonly isError?: unknown
 }
 
-interface Wrapper {
-  readonly content: readonly unknown[]
+/** Whether a tool result with an error must be marked as one (FORMAT.md section 5). */
+function isErrorFlagDue(formatVersion: number): boolean {
+  return formatVersion === 3 || formatVersion === 4
 }
 
-const ROLE_OF = {
-  'user/message': 'user',
-  'assistant/message': 'assistant',
-  'system/message': 'system',
-  'developer/message': 'developer',
-} as const
-
-/** The same rules as the schemas in shapes.ts; a test holds the two against each other. */
-function isMessageOf(type: SurfaceType, message: unknown, formatVersion: number): message is Message {
-  if (!isRecord(message) || !isRecord(message.source)) return false
-  const { role, content, source } = message
-  if (type === 'tool/result') {
-    if (source.kind !== 'tool' || typeof source.callId !== 'string') return false
-    return role === 'tool' && formatVersion >= 4
-      ? isDirectResult(message, source.callId)
-      : isWrapped(message, source.callId)
+function textOf(content: readonly unknown[], use: TextUse): Pick<SurfaceMessage, 'text' | 'textBytes'> {
+  if (use === 'none') return { text: '' }
+  const texts: unknown[] = []
+  for (const entry of content) {
+    const { type, text } = (entry ?? {}) as { type?: unknown; text?: unknown }
+    if (type === 'text' && typeof text === (use === 'read' ? 'string' : 'number')) texts.push(text)
   }
-  if (role !== ROLE_OF[type] || !isBlocks(content) || typeof source.kind !== 'string' || source.kind === '')
-    return false
-  return type !== 'assistant/message' || source.kind === 'model'
+  if (use === 'read') return { text: texts.join('\n') }
+  let textBytes = Math.max(0, texts.length - '\n'.length)
+  for (const count of texts) textBytes += count as number
+  return { text: '', textBytes }
 }
 
-/** From v4 on a tool result is a message of its own … */
-function isDirectResult({ toolCallId, content, isError }: Json, callId: string): boolean {
-  return toolCallId === callId && isBlocks(content) && (isError === undefined || typeof isError === 'boolean')
-}
-
-/** … before, and in forks that write 4, one block of a user message. What is in it is never projected: it may be anything. */
-function isWrapped({ role, content }: Json, callId: string): boolean {
-  if (role !== 'user' || !Array.isArray(content) || content.length !== 1) return false
-  const [block]: readonly unknown[] = content
-  return isRecord(block) && block.type === 'tool-result' && block.toolCallId === callId && Array.isArray(block.content)
-}
-
-function isBlocks(content: unknown): boolean {
-  return Array.isArray(content) && content.every((block) => isRecord(block) && typeof block.type === 'string')
-}
-
-function textOf(content: readonly unknown[]): string {
-  const texts: string[] = []
-  for (const block of content) {
-    const { type, text } = (block ?? {}) as { type?: unknown; text?: unknown }
-    if (type === 'text' && typeof text === 'string') texts.push(text)
-  }
-  return texts.join('\n')
-}
-
-function checkToolError(seq: number, error: unknown, message: Message): void {
-  const isError = message.role === 'tool' ? message.isError : message.content[0]?.isError
+function checkToolError(seq: number, error: unknown, result: Json | CheckedMessage | undefined): void {
+  const { isError } = result as { isError?: unknown }
   if (error === undefined || isError === true) return
   throw readFailed('corrupt', `The tool/result at seq ${seq} has an error but its result is not marked isError`, {
     rule: 'tool-error-shape',
@@ -123,8 +155,4 @@ function checkToolError(seq: number, error: unknown, message: Message): void {
     expected: true,
     actual: isError ?? null,
   })
-}
-
-function isRecord(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -48,6 +48,11 @@ export function parseRecord(
     // The parser's own words quote the row, which may be megabytes or secrets; the place says enough.
     return malformed('is not JSON')
   }
+  return recordOf(row, formatVersion)
+}
+
+/** Reads a JSON value as one record. */
+export function recordOf(row: unknown, formatVersion: number): EventRecord | PackedRecord | MalformedRow {
   if (typeof row !== 'object' || row === null || Array.isArray(row)) return malformed('is not an object')
   const record = row as Record<string, unknown>
   const { type } = record

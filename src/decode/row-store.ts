@@ -90,7 +90,7 @@ const SLAB_BYTES = 1024 * 1024
 const LARGE_ROW_BYTES = SLAB_BYTES / 4
 
 /** Memory for rows up to which they are left as they are: a whole read is to stay below 150 MiB, Node itself included. */
-export const ROOMY_BYTES = 8 * 1024 * 1024
+export const ROOMY_BYTES = 24 * 1024 * 1024
 
 interface Slab {
   readonly bytes: Buffer
@@ -106,9 +106,9 @@ interface Row {
 }
 
 /**
- * Copies rows into slabs; a slab whose rows are all released is used again. Above `roomyBytes` the rows are made slim, each
- * later one as soon as the next one comes, and packed anew; again whenever they have come to take twice what they took then:
- * a few survivors must not hold on to the slabs of all that was shadowed around them.
+ * Copies rows into slabs; a slab whose rows are all released is used again. Whenever the slabs have grown by `roomyBytes`,
+ * or by a quarter, since they were last looked at, the rows in them are made slim and packed anew: a few survivors must not
+ * hold on to the slabs of all that was shadowed around them.
  */
 export class MemoryRowStore implements RowStore {
   readonly #slim: (row: Uint8Array) => Uint8Array | undefined
@@ -117,16 +117,13 @@ export class MemoryRowStore implements RowStore {
   readonly #freeHandles: number[] = []
   readonly #freeSlabs: Slab[] = []
   #current: Slab | undefined
-  /** The row that came last, once rows are made slim as they come. */
-  #fresh: Row | undefined
-  #isCrowded = false
   /** Bytes of all slabs with rows in them, and how many there may be before the next packing. */
   #heldBytes = 0
   #limitBytes: number
 
   /**
-   * `slim` gives what of a row anybody may still ask for; `undefined` when that is all of it. With 0 `roomyBytes` every
-   * row is made slim when the next one comes.
+   * `slim` gives what of a row anybody may still ask for; `undefined` when that is all of it. With 0 `roomyBytes` all rows
+   * are made slim whenever one comes.
    */
   constructor(slim: (row: Uint8Array) => Uint8Array | undefined, roomyBytes: number) {
     this.#slim = slim
@@ -136,12 +133,9 @@ export class MemoryRowStore implements RowStore {
 
   keep(bytes: Uint8Array, start: number, end: number): number {
     // Before the new row comes in: it is at hand, and may be asked for things that only a row at hand is asked for.
-    if (this.#isCrowded) this.#slimFresh()
     if (this.#heldBytes > this.#limitBytes) this.#pack()
-    const row = this.#put(bytes.subarray(start, end), false)
-    this.#fresh = row
     const handle = this.#freeHandles.pop() ?? this.#rows.length
-    this.#rows[handle] = row
+    this.#rows[handle] = this.#put(bytes.subarray(start, end), false)
     return handle
   }
 
@@ -156,27 +150,7 @@ export class MemoryRowStore implements RowStore {
     if (!row) throw new Error('A row was released twice')
     this.#rows[handle] = undefined
     this.#freeHandles.push(handle)
-    if (row === this.#fresh) this.#fresh = undefined
     this.#leave(row.slab)
-  }
-
-  #slimFresh(): void {
-    const row = this.#fresh
-    this.#fresh = undefined
-    if (!row) return
-    const { slab, start, end } = row
-    row.isSlim = true
-    const slim = this.#slim(slab.bytes.subarray(start, end))
-    if (!slim) return
-    if (slab.bytes.length === SLAB_BYTES && slab.used === end) {
-      // Where it is: it stands last in its slab.
-      slab.bytes.set(slim, start)
-      row.end = start + slim.length
-      slab.used = row.end
-    } else {
-      Object.assign(row, this.#put(slim, true))
-      this.#leave(slab)
-    }
   }
 
   #put(row: Uint8Array, isSlim: boolean): Row {
@@ -201,6 +175,7 @@ export class MemoryRowStore implements RowStore {
     const current = this.#current
     if (current && current.used + length <= current.bytes.length) return current
     if (length > LARGE_ROW_BYTES) return this.#hold(length)
+    if (current?.live === 0) this.#heldBytes -= current.bytes.length
     this.#current = this.#hold(SLAB_BYTES)
     return this.#current
   }
@@ -211,9 +186,8 @@ export class MemoryRowStore implements RowStore {
     return free ?? { bytes: Buffer.allocUnsafeSlow(length), used: 0, live: 0 }
   }
 
-  /** Slims the rows that are not slim yet, and moves all of them together. Slabs are used again as they become empty. */
+  /** Moves all rows together, as slim as they can be. Slabs are used again as they become empty. */
   #pack(): void {
-    this.#isCrowded = true
     if (this.#current?.live === 0) this.#heldBytes -= this.#current.bytes.length
     this.#current = undefined
     const bySlab = new Map<Slab, Row[]>()
@@ -234,6 +208,6 @@ export class MemoryRowStore implements RowStore {
         this.#leave(slab)
       }
     }
-    this.#limitBytes = this.#roomyBytes === 0 ? 0 : Math.max(this.#roomyBytes, 2 * this.#heldBytes)
+    this.#limitBytes = this.#roomyBytes === 0 ? 0 : this.#heldBytes + Math.max(this.#roomyBytes, this.#heldBytes / 4)
   }
 }

@@ -1,17 +1,18 @@
-// The three readings of a message against each other: the check without zod, the zod schemas that explain a refusal, and the
-// walk over the bytes of a row.
+// The shapes of messages and headers against schemas that say the same in another way, and the reading that picks out of a row
+// what its message needs against the one that parses it.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodeHeader } from '../../src/decode/header.ts'
-import { decodeMessage } from '../../src/decode/message.ts'
-import { MessageBytes } from '../../src/decode/message-bytes.ts'
+import { decodeHeader, HEADER } from '../../src/decode/header.ts'
+import { KeptRows, type WantedTexts } from '../../src/decode/kept-row.ts'
+import { dataShape, decodeMessage } from '../../src/decode/message.ts'
 import { parseRecord } from '../../src/decode/records.ts'
-import { shapeOf } from '../../src/decode/shapes.ts'
-import { slimRow, type WantedTexts } from '../../src/decode/slim-row.ts'
+import { problemIn } from '../../src/decode/shape.ts'
 import { DshRefError } from '../../src/errors.ts'
+import { utf8Bytes } from '../../src/json-bytes.ts'
 import type { SurfaceMessage, SurfaceType } from '../../src/types.ts'
 import { assistant, developer, type MadeRow, system, toolResult, toolResult4, user } from '../support/rows.ts'
+import { problemOf, shapeOf } from '../support/zod-shapes.ts'
 
 const RUNS = 10_000
 const versions = fc.constantFrom(0, 1, 2, 3, 4, 5)
@@ -110,7 +111,7 @@ function judged(type: SurfaceType, data: unknown, version: number): SurfaceMessa
   }
 }
 
-test('decodeMessage() refuses exactly what the schemas refuse', () => {
+test('decodeMessage() refuses exactly what the schemas refuse, in their words', () => {
   const counts = { right: 0, wrong: 0 }
   fc.assert(
     fc.property(rightRows, changes, versions, (row, list, version) => {
@@ -120,13 +121,16 @@ test('decodeMessage() refuses exactly what the schemas refuse', () => {
       counts[isRight ? 'right' : 'wrong']++
       const verdict = judged(type, data, version)
       expect('rule' in verdict && verdict.rule === 'message-shape', JSON.stringify(data)).toBe(!isRight)
+      if (isRight) return
+      const { cause: _, ...problem } = problemOf({ shape: type, value: data, formatVersion: version })
+      expect(problemIn(dataShape(type, version), data), JSON.stringify(data)).toEqual(problem)
     }),
     { numRuns: RUNS },
   )
   expect(Math.min(counts.right, counts.wrong)).toBeGreaterThan(RUNS / 10)
 })
 
-test('decodeHeader() refuses exactly what the schema refuses', () => {
+test('decodeHeader() refuses exactly what the schema refuses, in its words', () => {
   const header = { type: 'session', version: 4, id: 's', createdAt: 1, cwd: '/w', isSeeded: false, delegationDepth: 0 }
   fc.assert(
     fc.property(changes, (list) => {
@@ -138,7 +142,11 @@ test('decodeHeader() refuses exactly what the schema refuses', () => {
       } catch {
         isTaken = false
       }
-      expect(isTaken, row).toBe(shapeOf('header', 4).safeParse(JSON.parse(row)).success)
+      const value = JSON.parse(row)
+      expect(isTaken, row).toBe(shapeOf('header', 4).safeParse(value).success)
+      if (isTaken) return
+      const { cause: _, ...problem } = problemOf({ shape: 'header', value, formatVersion: 4 })
+      expect(problemIn(HEADER, value), row).toEqual(problem)
     }),
     { numRuns: RUNS },
   )
@@ -172,48 +180,85 @@ function stored(row: MadeRow, data: unknown, spelling: readonly [number, number]
   }
 }
 
-test('the walk over a row gives what parsing it gives, or leaves it to that', () => {
+/** The message of a row as it is picked, or what refuses it; `undefined` when the picking is in doubt. */
+function picked(bytes: Uint8Array, type: SurfaceType, version: number, use: 'read' | 'counted' | 'none') {
+  const record = new KeptRows(version, 'all').picked(bytes, type, use)
+  if (!record) return undefined
+  expect(record).toMatchObject({ type, seq: 7 })
+  try {
+    return decodeMessage(type, 7, record.data, version, use)
+  } catch {
+    return undefined // the row is parsed for the words of the refusal
+  }
+}
+
+test('picking a message out of a row gives what parsing the row gives, or leaves it to that', () => {
   let taken = 0
+  const uses = fc.constantFrom('read' as const, 'counted' as const, 'none' as const)
   fc.assert(
-    fc.property(rightRows, changes, versions, spellings, fc.boolean(), (row, list, version, spelling, isTextWanted) => {
+    fc.property(rightRows, changes, versions, spellings, uses, (row, list, version, spelling, use) => {
       const bytes = stored(row, changed(row.data, list), spelling)
       const type = row.type as SurfaceType
-      const quick = new MessageBytes(version).read(bytes, type, 7, isTextWanted)
+      const quick = picked(bytes, type, version, use)
       if (!quick) return
       taken++
       const record = parseRecord(bytes, 0, bytes.length, version)
-      if (record.kind !== 'event') throw new Error(`The walk took ${bytes.toString()}`)
-      expect(record).toMatchObject({ type, seq: 7 })
+      if (record.kind !== 'event') throw new Error(`The picking took ${bytes.toString()}`)
       const slow = judged(type, record.data, version)
-      expect(quick, bytes.toString()).toEqual('rule' in slow || isTextWanted ? slow : { ...slow, text: '' })
+      if ('rule' in slow) throw new Error(`The picking took ${bytes.toString()}`)
+      const { text } = slow
+      const expected = { read: { text }, counted: { text: '', textBytes: utf8Bytes(text) }, none: { text: '' } }[use]
+      expect(quick, bytes.toString()).toEqual({ ...slow, ...expected })
     }),
     { numRuns: RUNS },
   )
   expect(taken).toBeGreaterThan(RUNS / 4)
 })
 
-test('the walk makes a row slim as parsing it does', () => {
+test('texts are counted as they are read, however they are escaped', () => {
+  const parts = fc.constantFrom('a', 'é', '界', '🚀', '\ud83d', '\ude00', '\n', '"', '\\', '\u0000', '/', '\u2028')
+  const escapes = fc.infiniteStream(fc.boolean())
+  fc.assert(
+    fc.property(fc.array(parts, { maxLength: 12 }), escapes, (list, isEscaped) => {
+      const written = list.map((part) => {
+        const units = [...Array(part.length).keys()].map((at) => part.charCodeAt(at))
+        const escaped = units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
+        const isLoneHalf = units.length === 1 && !part.isWellFormed()
+        return isEscaped.next().value || isLoneHalf ? escaped : JSON.stringify(part).slice(1, -1)
+      })
+      const { data, surfaceOp } = user('TEXT')
+      const json = JSON.stringify({ type: 'user/message', seq: 7, time: 1, data, surfaceOp })
+      const row = Buffer.from(json.replace('"text":"TEXT"', `"text":"${written.join('')}"`))
+      const text = list.join('')
+      expect(picked(row, 'user/message', 4, 'read')?.text).toBe(text)
+      expect(picked(row, 'user/message', 4, 'counted')?.textBytes, row.toString()).toBe(utf8Bytes(text))
+    }),
+    { numRuns: RUNS },
+  )
+})
+
+test('a row made slim has the message it had', () => {
   let taken = 0
-  const conversation = (texts: WantedTexts) => (type: SurfaceType) =>
-    texts === 'all' || type === 'user/message' || type === 'assistant/message'
   fc.assert(
     fc.property(
       rightRows,
       changes,
       versions,
+      spellings,
       fc.constantFrom<WantedTexts>('all', 'conversation'),
-      (row, list, version, texts) => {
-        const bytes = stored(row, changed(row.data, list), null)
-        const quick = new MessageBytes(version).slim(bytes, conversation(texts))
-        if (!quick) return
+      (row, list, version, spelling, texts) => {
+        const bytes = stored(row, changed(row.data, list), spelling)
+        const slim = new KeptRows(version, texts).slim(bytes)
+        if (!slim) return
         taken++
-        const slow = slimRow(bytes, version, texts) ?? bytes
-        const [one, other] = [quick, slow].map((slim) => parseRecord(slim, 0, slim.length, version))
-        if (one?.kind !== 'event' || other?.kind !== 'event')
-          throw new Error(`No record: ${Buffer.from(quick).toString()}`)
+        const [one, other] = [bytes, slim].map((row) => parseRecord(row, 0, row.length, version))
+        if (one?.kind !== 'event' || other?.kind !== 'event') throw new Error(`No record: ${bytes.toString()}`)
         const type = row.type as SurfaceType
-        expect(one).toMatchObject({ type: other.type, seq: other.seq, time: other.time })
-        expect(judged(type, one.data, version), bytes.toString()).toEqual(judged(type, other.data, version))
+        expect(other).toMatchObject({ type, seq: one.seq, time: one.time })
+        const isRead = texts === 'all' || type === 'user/message' || type === 'assistant/message'
+        const message = judged(type, one.data, version)
+        if ('rule' in message) return
+        expect(judged(type, other.data, version), bytes.toString()).toEqual(isRead ? message : { ...message, text: '' })
       },
     ),
     { numRuns: RUNS },

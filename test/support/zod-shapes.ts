@@ -2,7 +2,7 @@
 // decided by header.ts and message.ts, without zod; a test holds both against each other. Loaded for a refusal only.
 
 import * as z from 'zod'
-import type { SurfaceType } from '../types.ts'
+import type { SurfaceType } from '../../src/types.ts'
 
 /** A value that is not what it should be. */
 interface Doubtful {

@@ -2,9 +2,9 @@
 // with a brace.
 
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import type { LogEncoding } from './decode.ts'
 import { FRAME_MAGIC } from './frames.ts'
 import { READ_ONLY } from './header-peek.ts'
+import type { LogEncoding } from './log.ts'
 
 const BRACE = 0x7b
 

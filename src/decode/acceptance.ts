@@ -1,5 +1,5 @@
 // Decides row by row what belongs to the readable log (FORMAT.md section 7.1) and hands accepted events to a visitor.
-// Where rows come from (raw bytes or frames) is decode.ts; what a row says is row-head.ts and records.ts.
+// Where rows come from (raw bytes or frames) is log-decoding.ts; what a row says is row-head.ts and records.ts.
 
 import { isUtf8 } from 'node:buffer'
 import { type DshRefError, readFailed } from '../errors.ts'

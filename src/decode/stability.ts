@@ -1,5 +1,5 @@
 // Tells whether a log is still the one that was read: logs grow while they are read, and some are written anew. Reading
-// takes no lock, so it looks at the file again afterwards; what follows from a change is decode.ts.
+// takes no lock, so it looks at the file again afterwards; what follows from a change is stable-read.ts.
 
 import { type BigIntStats, fstatSync, readSync } from 'node:fs'
 

@@ -1,5 +1,5 @@
-// The shapes of headers and messages as zod schemas: what says in which key a value is wrong. Whether it is wrong at all is
-// decided by header.ts and message.ts, without zod; a test holds both against each other. Loaded for a refusal only.
+// The shapes of headers and messages a second time, as zod schemas: what those of src/decode are held against, in their verdict
+// and in what they say is wrong.
 
 import * as z from 'zod'
 import type { SurfaceType } from '../../src/types.ts'

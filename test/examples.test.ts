@@ -46,18 +46,28 @@ const examples = readdirSync(SOURCE, { encoding: 'utf8', recursive: true })
 
 describe('the examples of the library', () => {
   let folder: string
-  beforeAll(() => {
+  /** What went wrong in an example, by its name. */
+  let faults: Record<string, string>
+
+  beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'dsh-ref-examples-'))
+    for (const example of examples) writeFileSync(join(folder, `${example.name}.mjs`), moduleOf(example))
+    // One process for all: none of them changes anything that another sees.
+    const names = JSON.stringify(examples.map(({ name }) => name))
+    const runner = `const faults = {}
+      for (const name of ${names}) await import(\`./\${name}.mjs\`).catch((error) => (faults[name] = String(error.stack)))
+      console.log('\\n' + JSON.stringify(faults))`
+    writeFileSync(join(folder, 'every example.mjs'), runner)
+    const { stdout } = await execa(process.execPath, [join(folder, 'every example.mjs')])
+    faults = JSON.parse(stdout.split('\n').at(-1) as string)
   })
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   test.each(examples.map((example) => [example.name, example] as const))(
     '%s() does what its example says',
-    async (name, example) => {
+    (name, example) => {
       expect(example.code).toContain('// =>')
-      const file = join(folder, `${name}.mjs`)
-      writeFileSync(file, moduleOf(example))
-      await execa(process.execPath, [file])
+      expect(faults[name]).toBeUndefined()
     },
   )
 

@@ -19,11 +19,12 @@ import { checkPath } from '../../src/check.ts'
 import { decodeLog } from '../../src/decode/decode.ts'
 import { type LogEncoding, locatePath, project, readSurface, sourceOf } from '../../src/index.ts'
 import type { SurfaceEvent } from '../../src/types.ts'
+import { chosenOf } from '../support/exhaustive.ts'
 import { startWriter, type Way } from '../support/log-writer.ts'
 import { newerNode, whyNoNewerNode } from '../support/newer-node.ts'
 import { logOf, logOnly, user } from '../support/rows.ts'
 
-const LOOPS = 200
+const LOOPS = chosenOf(60, 200)
 
 let directory: string
 let node: string

@@ -13,10 +13,11 @@ import {
   readSlowly,
   readWith,
 } from '../support/compare-readings.ts'
+import { chosenOf } from '../support/exhaustive.ts'
 import { makeFrames } from '../support/frame-maker.ts'
 import { type MadeVersion, makeLog, mutate, randomShape, respell } from '../support/log-maker.ts'
 
-const RUNS = 1000
+const RUNS = chosenOf(250, 1000)
 const seeds = fc.integer({ min: 0, max: 2 ** 31 - 1 })
 const versions = fc.constantFrom<MadeVersion>(0, 1, 2, 3, 4)
 const madeLog = (seed: number, version: MadeVersion) => makeLog(seed, randomShape(seed, version))
@@ -99,7 +100,7 @@ test.each(['javascript', 'wasm'] as const)(
       const slow = readFramesSlowly(made, { everyRow })
       if (!isAlike(slow, read)) expect(read, made.what).toEqual(slow)
     })
-    await fc.assert(reading, { numRuns: 300 })
+    await fc.assert(reading, { numRuns: chosenOf(80, 300) })
     rmSync(directory, { recursive: true })
   },
 )

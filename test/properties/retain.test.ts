@@ -6,6 +6,7 @@ import { DshRefError } from '../../src/errors.ts'
 import { tagSafeJson } from '../../src/json-bytes.ts'
 import { type RetainSource, retain } from '../../src/retain.ts'
 import type { ProjectedMessage } from '../../src/types.ts'
+import { chosenOf } from '../support/exhaustive.ts'
 import { retainNaively } from '../support/naive-retention.ts'
 
 /** One code point each of 1 to 4 bytes, everything JSON escapes, and what a careless cut or count trips over. */
@@ -101,7 +102,7 @@ describe('retention', () => {
       fc.property(fitted, ({ source: given, budgetBytes }) => {
         expect(retainOrRefuse(given, budgetBytes)).toEqual(retainNaively(given, budgetBytes))
       }),
-      { numRuns: 1500 },
+      { numRuns: chosenOf(400, 1500) },
     )
   })
 
@@ -127,7 +128,7 @@ describe('retention', () => {
         expect(result.bytes).toBeLessThanOrEqual(budgetBytes)
         expect(written).not.toContain('<')
       }),
-      { numRuns: 2000 },
+      { numRuns: chosenOf(600, 2000) },
     )
   })
 
@@ -144,7 +145,7 @@ describe('retention', () => {
         expect(facts.retainedMessages + facts.omittedMessages).toBe(given.messages.length)
         expect(facts.truncated).toBe(facts.omittedBytes > 0)
       }),
-      { numRuns: 2000 },
+      { numRuns: chosenOf(600, 2000) },
     )
   })
 
@@ -161,7 +162,7 @@ describe('retention', () => {
           expect(written.isWellFormed()).toBe(true)
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: chosenOf(600, 2000) },
     )
   })
 })

@@ -8,10 +8,11 @@ import { afterAll, expect, test } from 'vitest'
 import type { DecodeOptions, LogSource } from '../../src/decode/decode.ts'
 import { DshRefError } from '../../src/errors.ts'
 import { readSurface } from '../../src/surface.ts'
+import { chosenOf } from '../support/exhaustive.ts'
 import { type MadeVersion, makeLog, mutate, randomShape } from '../support/log-maker.ts'
 import { rawBlock, writeFrame } from '../support/zstd-writer.ts'
 
-const RUNS = 1000
+const RUNS = chosenOf(200, 1000)
 const seeds = fc.integer({ min: 0, max: 2 ** 31 - 1 })
 const versions = fc.constantFrom<MadeVersion>(0, 1, 2, 3, 4)
 

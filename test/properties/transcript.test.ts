@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { renderTranscript, renderTranscriptMarkdown } from '../../src/render/transcript.ts'
 import { decodeTranscript } from '../../src/transcript.ts'
 import type { ConversationMessage } from '../../src/types.ts'
+import { chosenOf } from '../support/exhaustive.ts'
 
-const RUNS = { numRuns: 1500 }
+const RUNS = { numRuns: chosenOf(500, 1500) }
 
 const pieces = fc.constantFrom(
   '\r\n',

@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { DshRefError } from '../../src/errors.ts'
 import type { Reference } from '../../src/types.ts'
 import { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from '../../src/uri.ts'
+import { chosenOf } from '../support/exhaustive.ts'
 
-const RUNS = { numRuns: 2000 }
+const RUNS = { numRuns: chosenOf(600, 2000) }
 
 /** Any JavaScript string: every code unit on its own, lone surrogates included, and the ones that mean something often. */
 const anyString = fc.string({
@@ -171,7 +172,7 @@ describe('mentions', () => {
       fc.property(mentionSoup, (text) => {
         expect(orRefusal(() => parseReferenceText(text))).toEqual(orRefusal(() => parseByRegex(text)))
       }),
-      { numRuns: 10_000 },
+      { numRuns: chosenOf(3000, 10_000) },
     )
   })
 

@@ -1,4 +1,5 @@
-// How much the tests try: a choice in a plain run, all there is with DSH_REF_EXHAUSTIVE=1 (`npm run test:exhaustive`, .ci/run).
+// How much the tests try: a choice in a plain run, all there is in `npm run test:exhaustive`,
+// which .ci/run runs.
 
 /** Whether this run tries all there is. */
 export const IS_EXHAUSTIVE = process.env.DSH_REF_EXHAUSTIVE === '1'

@@ -90,6 +90,18 @@ export class SurfaceFold {
     for (let node = this.#first; node; node = node.next) yield node.event
   }
 
+  /** Puts events on the empty surface, in surface order: what an earlier fold of the same log had come to. */
+  seed(events: readonly SurfaceEvent[]): void {
+    const nodes = events.map((event): Node => ({ event, previous: undefined, next: undefined, isLive: true }))
+    for (const [at, node] of nodes.entries()) {
+      node.previous = nodes[at - 1]
+      node.next = nodes[at + 1]
+    }
+    this.#first = nodes[0]
+    this.#last = nodes.at(-1)
+    for (const node of nodes.sort((one, other) => one.event.seq - other.event.seq)) this.#index.add(node)
+  }
+
   /** Number of events on the surface. */
   get length(): number {
     return this.#index.size

@@ -1,7 +1,7 @@
 // Reads the longest valid prefix of a corrupt log, and says so. Never the default: what a damaged log says behind its damage
 // is lost, and may have changed what stands before it.
 
-import type { LogSource } from './decode/decode.ts'
+import type { LogFacts, LogSource } from './decode/decode.ts'
 import { DshRefError } from './errors.ts'
 import { readSurface, type Surface, type SurfaceOptions } from './surface.ts'
 import type { Degraded, Issue } from './types.ts'
@@ -35,13 +35,24 @@ const MAX_ATTEMPTS = 64
  */
 export async function readSalvaged(source: LogSource, options: SurfaceOptions = {}): Promise<SalvagedSurface> {
   const again = source.kind === 'bytes' ? await gathered(source) : source
+  return readLongestPrefix(again, (how) => readSurface(again, { ...options, ...how }))
+}
+
+/**
+ * Reads `source` with `read`; when that finds it corrupt behind its header, again for the longest prefix that is not. Throws
+ * the first refusal when no prefix can be read.
+ */
+export async function readLongestPrefix<Reading extends LogFacts>(
+  source: LogSource,
+  read: (how: Pick<SurfaceOptions, 'untilSeq' | 'allowFullHeaderFrame'>) => Promise<Reading>,
+): Promise<Reading & { readonly degraded?: Degraded }> {
   let first = source.kind === 'file' ? source.refusal : undefined
   let allowFullHeaderFrame = false
   let untilSeq = Number.POSITIVE_INFINITY
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     try {
-      const surface = await readSurface(again, first ? { ...options, untilSeq, allowFullHeaderFrame } : options)
-      return first ? degraded(surface, first, untilSeq === Number.POSITIVE_INFINITY) : surface
+      const reading = await read(first ? { untilSeq, allowFullHeaderFrame } : {})
+      return first ? degraded(reading, first, untilSeq === Number.POSITIVE_INFINITY) : reading
     } catch (error) {
       if (!(error instanceof DshRefError) || error.reason !== 'corrupt' || error.facts.throughSeq === undefined)
         throw first ?? error
@@ -60,10 +71,10 @@ export async function readSalvaged(source: LogSource, options: SurfaceOptions = 
   throw first
 }
 
-function degraded(surface: Surface, refusal: DshRefError, isWhole: boolean): SalvagedSurface {
+function degraded<Reading extends LogFacts>(reading: Reading, refusal: DshRefError, isWhole: boolean) {
   const { line, frame, file } = refusal.facts
   const reason = refusal.message.toWellFormed()
-  const { capturedThroughSeq } = surface
+  const { capturedThroughSeq } = reading
   const place = {
     ...(typeof line === 'number' && { line }),
     ...(typeof frame === 'number' && { frame }),
@@ -75,8 +86,8 @@ function degraded(surface: Surface, refusal: DshRefError, isWhole: boolean): Sal
     ...(typeof file === 'string' && { file }),
   }
   return {
-    ...surface,
-    issues: [issue, ...surface.issues],
+    ...reading,
+    issues: [issue, ...reading.issues],
     degraded: { reason, throughSeq: capturedThroughSeq, ...place },
   }
 }

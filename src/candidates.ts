@@ -595,7 +595,13 @@ function refusalOf(error: unknown): 'corrupt' | 'unsupported' | 'unreadable' {
   return reason === 'corrupt' || reason === 'unsupported' ? reason : 'unreadable'
 }
 
-function readingOf({ title, updatedAt, isTorn, issues }: TitleReading): LogReading {
+/** What a list keeps of a reading. */
+export function readingOf({
+  title,
+  updatedAt,
+  isTorn,
+  issues,
+}: Pick<TitleReading, 'title' | 'updatedAt' | 'isTorn' | 'issues'>): LogReading {
   // Rows left out at the end are a damaged end as well.
   const isDamaged = isTorn || issues.some(({ kind }) => kind === 'discarded-rows')
   return { health: isDamaged ? 'torn' : 'ok', title, updatedAt }

@@ -257,7 +257,7 @@ interface Kept {
 }
 
 /** Whether nobody else could have written it. Windows has no such notion; there a home directory is private by itself. */
-function isOurs({ uid, mode }: { uid: number; mode: number }): boolean {
+export function isOurs({ uid, mode }: { uid: number; mode: number }): boolean {
   return process.getuid === undefined || (uid === process.getuid() && (mode & 0o022) === 0)
 }
 

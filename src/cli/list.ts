@@ -14,11 +14,11 @@ import { readingOptions, targetOf } from './sessions.ts'
 import { refuseInverted } from './time-range.ts'
 
 /** Values of `--format`. */
-const FORMATS = ['table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'] as const
+export const FORMATS = ['table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'] as const
 type Format = (typeof FORMATS)[number]
 
 /** Formats that are one text a row, and so may end it with NUL. */
-const RECORD_FORMATS: ReadonlySet<Format> = new Set(['id', 'uri', 'mention', 'path'])
+export const RECORD_FORMATS: ReadonlySet<Format> = new Set(['id', 'uri', 'mention', 'path'])
 
 /** Formats with fields to pick. */
 const FIELD_FORMATS: ReadonlySet<Format> = new Set(['tsv', 'json', 'jsonl'])
@@ -248,12 +248,12 @@ function picked(candidate: Candidate, fields: readonly Field[]): Partial<Candida
   )
 }
 
-async function printLines(context: CommandContext, lines: readonly string[], end: string): Promise<void> {
+export async function printLines(context: CommandContext, lines: readonly string[], end: string): Promise<void> {
   await context.print.out((await shownAs(context, lines)).map((line) => line + end).join(''))
 }
 
 /** On a terminal control and bidi characters are shown as escapes; inside JSON these mean the same. */
-async function shownAs(context: CommandContext, lines: readonly string[]): Promise<readonly string[]> {
+export async function shownAs(context: CommandContext, lines: readonly string[]): Promise<readonly string[]> {
   if (!context.stdout.isTerminal) return lines
   const { visible } = await import('../render/visible.ts')
   return lines.map(visible)
@@ -264,7 +264,7 @@ async function shownAs(context: CommandContext, lines: readonly string[]): Promi
  * the whole list always, as `uri decode` refuses its input, would let one odd id hide all the others. A log whose header
  * cannot be read is a row like any other: it has a path, and its directory spells its id.
  */
-function recordsOf(
+export function recordsOf(
   candidates: readonly Candidate[],
   format: Format,
   isNull: boolean,
@@ -312,7 +312,7 @@ function problemOf(record: string, isNull: boolean): string | undefined {
 }
 
 /** Says now and then how far a long reading has come. */
-function progressOf(context: CommandContext, start: number): (progress: ListProgress) => void {
+export function progressOf(context: CommandContext, start: number): (progress: ListProgress) => void {
   let nextAt = start + PROGRESS_AFTER
   return ({ logsRead, logs }) => {
     if (Date.now() < nextAt || logsRead === logs) return

@@ -150,13 +150,14 @@ function parentCell({ parentSession, origin }: CandidateRow, { isLong }: TableOp
   return `${relation}${visible(parentSession)}`
 }
 
-function fromHome(cwd: string, home: string): string {
+/** A directory with the home as `~`. */
+export function fromHome(cwd: string, home: string): string {
   if (cwd === home) return '~'
   return cwd.startsWith(`${home}/`) || cwd.startsWith(`${home}\\`) ? `~${cwd.slice(home.length)}` : cwd
 }
 
 /** To the minute, in the time zone of the reader. */
-function localTime(time: number | undefined): string {
+export function localTime(time: number | undefined): string {
   const date = new Date(time ?? Number.NaN)
   if (Number.isNaN(date.getTime())) return NOTHING
   const two = (value: number) => String(value).padStart(2, '0')

@@ -30,6 +30,21 @@ export function cutToWidth(text: string, columns: number): string {
   return text
 }
 
+/** Cuts a text at its beginning to a number of columns, between two graphemes, with an ellipsis where something is missing. */
+export function cutStartToWidth(text: string, columns: number): string {
+  if (isAscii(text) && text.length <= columns) return text
+  segmenter ??= new Intl.Segmenter('en')
+  const graphemes = Array.from(segmenter.segment(text), ({ segment }) => segment)
+  let width = 0
+  let kept = ''
+  for (const grapheme of graphemes.reverse()) {
+    width += stringWidth(grapheme)
+    if (width > columns - 1) return displayWidth(text) <= columns ? text : columns < 1 ? '' : ELLIPSIS + kept
+    kept = grapheme + kept
+  }
+  return kept
+}
+
 /** Brings a text to exactly this many columns: cut when it is longer, filled with spaces when it is shorter. */
 export function padToWidth(text: string, columns: number, side: 'end' | 'start' = 'end'): string {
   const cut = cutToWidth(text, columns)

@@ -122,6 +122,13 @@ interface Result {
   readonly lines: number
 }
 
+/** A session of which all texts are kept. */
+interface Known {
+  readonly subject: Subject
+  readonly entry: TextEntry
+  readonly blocks: readonly StoredBlock[]
+}
+
 /** A block, wherever it is. */
 interface BlockSource {
   scanned(): Buffer
@@ -162,13 +169,13 @@ class Search {
     const { limit = DEFAULT_LIST_LIMIT, query: _, onProgress: __, ...filters } = this.#options
     const list = await listCandidates({ ...filters, limit: Number.POSITIVE_INFINITY, depth: 'headers' })
     const unread: Subject[] = []
-    const known: { subject: Subject; entry: TextEntry }[] = []
+    const known: Known[] = []
     for (const candidate of list.candidates) {
       const subject = this.#subject(candidate)
       if (!subject) continue
       this.#subjects.set(candidate.path, subject)
       const entry = this.#texts?.get(candidate.path)
-      if (entry?.logKey === subject.logKey) known.push({ subject, entry })
+      if (entry?.logKey === subject.logKey) known.push({ subject, entry, blocks: entry.blocks })
       else unread.push(subject)
     }
     await this.#searchKnown(known, unread)
@@ -201,15 +208,14 @@ class Search {
 
   // Looking into texts that are kept.
 
-  async #searchKnown(known: { subject: Subject; entry: TextEntry }[], unread: Subject[]): Promise<void> {
-    known.sort(({ entry: one }, { entry: other }) => inOrderOfPlace(one, other))
-    for (const { subject, entry } of known) {
+  async #searchKnown(known: Known[], unread: Subject[]): Promise<void> {
+    for (const { subject, entry, blocks } of known.sort(inOrderOfPlace)) {
       const turn = this.#pause()
       if (turn) await turn
       throwIfCancelled(this.#options.signal)
       try {
         subject.facts = entry
-        subject.result = this.#resultOf(subject, this.#stored(entry.blocks))
+        subject.result = this.#resultOf(subject, this.#stored(blocks))
       } catch (error) {
         if (!(error instanceof PackDamaged)) throw error
         this.#texts?.forget(subject.candidate.path)
@@ -230,10 +236,8 @@ class Search {
     const names = this.#namesOf(subject)
     if (this.#scan) {
       let terms = names.terms
-      for (const block of blocks) {
-        terms = this.#scan.mayHold(new Block(block.scanned()), terms, blocks.length === 1)
-        if (terms === this.#allTerms) break
-      }
+      // Every block, also when no more is missing: none is trusted before its checksum.
+      for (const block of blocks) terms = this.#scan.mayHold(new Block(block.scanned()), terms, blocks.length === 1)
       if (terms !== this.#allTerms) return undefined
     }
     if (!this.#isScannable) return this.#judged(names, tallyOf(this.#messagesIn(blocks), this.#query, this.#filter))
@@ -478,7 +482,7 @@ function isScattered(blocks: readonly StoredBlock[], added: number): boolean {
   return blocks.length > 0 && blocks.length + added > MAX_BLOCKS + bytes / ROOMY_BLOCK_BYTES
 }
 
-function inOrderOfPlace({ blocks: [one] }: TextEntry, { blocks: [other] }: TextEntry): number {
+function inOrderOfPlace({ blocks: [one] }: Known, { blocks: [other] }: Known): number {
   if (!one || !other) return (one ? 1 : 0) - (other ? 1 : 0)
   if (one.scanned.pack !== other.scanned.pack) return one.scanned.pack < other.scanned.pack ? -1 : 1
   return one.scanned.offset - other.scanned.offset

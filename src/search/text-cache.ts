@@ -59,7 +59,8 @@ export class TextCache {
   /** What this process has learned: entries by the path of the log, `undefined` for one that is of no use any more. */
   readonly #learned = new Map<string, TextEntry | undefined>()
   #head = ''
-  #bytes = 0
+  /** Bytes of all texts, once somebody has asked for them. */
+  #keptBytes: number | undefined
   /** Logs not written to since then are left out, once there is no room for all. */
   #oldestKept: number | undefined
   #writer: PackWriter | undefined
@@ -77,8 +78,7 @@ export class TextCache {
     const file = readIndex(join(this.#directory, FILE_NAME))
     this.#head = file?.head ?? ''
     this.#entries = file?.entries ?? new Map()
-    this.#bytes = 0
-    for (const entry of this.#entries.values()) this.#bytes += bytesOf(entry)
+    this.#keptBytes = undefined
   }
 
   /** What is known of the log at `path`, in whatever state it was. */
@@ -114,12 +114,12 @@ export class TextCache {
       originals: writer.add(1, originals),
     }))
     const entry = {
-      ...facts,
+      ...factsIn(facts),
       blocks: [...texts.earlier, ...added],
       memo: memo && writer.add(2, Buffer.from(JSON.stringify(memo))),
     }
     this.#learned.set(path, entry)
-    this.#bytes += bytesOf(entry)
+    this.#keptBytes = this.#bytes + bytesOf(entry)
     if (writer.isFull) this.flush()
   }
 
@@ -127,7 +127,7 @@ export class TextCache {
   forget(path: string): void {
     const entry = this.get(path)
     if (!entry) return
-    this.#bytes -= bytesOf(entry)
+    this.#keptBytes = this.#bytes - bytesOf(entry)
     this.#learned.set(path, undefined)
   }
 
@@ -155,6 +155,11 @@ export class TextCache {
       this.#writer?.close()
       this.#reader.close()
     }
+  }
+
+  get #bytes(): number {
+    this.#keptBytes ??= [...this.#entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0)
+    return this.#keptBytes
   }
 
   async #write(): Promise<void> {
@@ -217,7 +222,7 @@ export class TextCache {
       from.has(piece.pack) ? to.add(kind, Buffer.from(this.#reader.read(piece, false))) : piece
     try {
       return {
-        ...entry,
+        ...factsIn(entry),
         blocks: entry.blocks.map(({ scanned, originals }) => ({
           scanned: move(scanned, 0),
           originals: move(originals, 1),
@@ -282,6 +287,11 @@ function isOfSystem(error: unknown): boolean {
   return error instanceof DshRefError || (error as NodeJS.ErrnoException).code !== undefined
 }
 
+/** Not a spread: the entries of the file compute their members. */
+function factsIn({ logKey, health, title, updatedAt, firstMessage, issues }: TextFacts): TextFacts {
+  return { logKey, health, title, updatedAt, firstMessage, issues }
+}
+
 function ageOf({ updatedAt = 0 }: TextFacts): number {
   return updatedAt
 }
@@ -308,44 +318,43 @@ function packsOf(entries: ReadonlyMap<string, TextEntry>): Set<string> {
 
 // --- the file ---
 //
-// A head of fixed length with a checksum of the rest, and a JSON list: the names of the packs, and an entry a log.
+// A head of fixed length with a checksum of the rest, and a flat JSON list: of five thousand entries as objects nobody would
+// ask for more than a few values.
 
 const HEAD_BYTES = 64
 
-/** An entry as it is written; pieces are four numbers each, the first being the place of the pack in the list. */
-type Row = [
-  path: string,
-  logKey: string,
-  health: LogReading['health'],
-  title: string | null,
-  updatedAt: number | null,
-  firstMessage: string | null,
-  issues: readonly Issue[] | 0,
-  memo: number[],
-  blocks: number[],
-]
+type Value = string | number | null | readonly string[] | readonly Issue[]
 
-const PIECE_NUMBERS = 4
+/** Where the values of an entry stand in its part of the list; what is behind them are its blocks. */
+const FIELD = {
+  path: 0,
+  logKey: 1,
+  health: 2,
+  title: 3,
+  updatedAt: 4,
+  firstMessage: 5,
+  issues: 6,
+  memo: 7,
+  blocks: 11,
+}
+const FIELDS = 12
+
+/** A piece is four numbers, the first being the place of its pack in the list of packs, or −1 for none. */
+const PIECE_FIELDS = 4
+const NO_PIECE = [-1, 0, 0, 0]
 
 function encodeIndex(entries: ReadonlyMap<string, TextEntry>): Buffer {
   const packs = [...packsOf(entries)]
   const placeOf = new Map(packs.map((pack, index) => [pack, index]))
-  const numbers = (piece: Piece) => [placeOf.get(piece.pack) as number, piece.offset, piece.length, piece.checksum]
-  const rows = Array.from(entries, ([path, entry]): Row => {
+  const numbers = ({ pack, offset, length, checksum }: Piece) => [placeOf.get(pack) ?? -1, offset, length, checksum]
+  const values: Value[] = [packs, entries.size]
+  for (const [path, entry] of entries) {
     const { logKey, health, title = null, updatedAt = null, firstMessage = null, issues, memo, blocks } = entry
-    return [
-      path,
-      logKey,
-      health,
-      title,
-      updatedAt,
-      firstMessage,
-      issues.length === 0 ? 0 : issues,
-      memo ? numbers(memo) : [],
-      blocks.flatMap(({ scanned, originals }) => [...numbers(scanned), ...numbers(originals)]),
-    ]
-  })
-  const list = Buffer.from(JSON.stringify([packs, ...rows]))
+    values.push(path, logKey, health, title, updatedAt, firstMessage, issues.length === 0 ? 0 : issues)
+    values.push(...(memo ? numbers(memo) : NO_PIECE), blocks.length)
+    for (const { scanned, originals } of blocks) values.push(...numbers(scanned), ...numbers(originals))
+  }
+  const list = Buffer.from(JSON.stringify(values))
   return Buffer.concat([Buffer.from(headOf(list)), list])
 }
 
@@ -372,9 +381,16 @@ function readIndex(path: string): { head: string; entries: Map<string, TextEntry
     const list = bytes.subarray(HEAD_BYTES)
     const head = bytes.toString('latin1', 0, HEAD_BYTES)
     if (head !== headOf(list)) return undefined
-    const [packs, ...rows] = JSON.parse(list.toString('utf8')) as [string[], ...Row[]]
+    const values = JSON.parse(list.toString('utf8')) as Value[]
+    const [packs, count] = values as unknown as [string[], number]
     if (!packs.every(isPackName)) return undefined
-    return { head, entries: new Map(rows.map((row) => [row[0], entryOf(row, packs)])) }
+    const entries = new Map<string, TextEntry>()
+    for (let at = 2; entries.size < count; ) {
+      const entry = new KeptEntry(packs, values, at)
+      entries.set(values[at + FIELD.path] as string, entry)
+      at = entry.end
+    }
+    return { head, entries }
   } catch (error) {
     // A file of this checksum is whole; one that is no JSON all the same was made by somebody else.
     if (isOfSystem(error) || error instanceof SyntaxError) return undefined
@@ -384,26 +400,71 @@ function readIndex(path: string): { head: string; entries: Map<string, TextEntry
   }
 }
 
-function entryOf(row: Row, packs: readonly string[]): TextEntry {
-  const [, logKey, health, title, updatedAt, firstMessage, issues, memo, numbers] = row
-  const pieceAt = (list: readonly number[], at: number): Piece => ({
-    pack: packs[list[at] as number] as string,
-    offset: list[at + 1] as number,
-    length: list[at + 2] as number,
-    checksum: list[at + 3] as number,
-  })
-  const blocks: StoredBlock[] = []
-  for (let at = 0; at < numbers.length; at += 2 * PIECE_NUMBERS) {
-    blocks.push({ scanned: pieceAt(numbers, at), originals: pieceAt(numbers, at + PIECE_NUMBERS) })
+/** An entry as it stands in the file; what nobody asks for is never made. */
+class KeptEntry implements TextEntry {
+  readonly #packs: readonly string[]
+  readonly #values: readonly Value[]
+  readonly #at: number
+
+  constructor(packs: readonly string[], values: readonly Value[], at: number) {
+    this.#packs = packs
+    this.#values = values
+    this.#at = at
   }
-  return {
-    logKey,
-    health,
-    title: title ?? undefined,
-    updatedAt: updatedAt ?? undefined,
-    firstMessage: firstMessage ?? undefined,
-    issues: issues === 0 ? [] : issues,
-    blocks,
-    memo: memo.length === 0 ? undefined : pieceAt(memo, 0),
+
+  /** Where the next entry begins. */
+  get end(): number {
+    return this.#at + FIELDS + 2 * PIECE_FIELDS * (this.#value(FIELD.blocks) as number)
+  }
+
+  get logKey(): string {
+    return this.#value(FIELD.logKey) as string
+  }
+
+  get health(): LogReading['health'] {
+    return this.#value(FIELD.health) as LogReading['health']
+  }
+
+  get title(): string | undefined {
+    return (this.#value(FIELD.title) as string | null) ?? undefined
+  }
+
+  get updatedAt(): number | undefined {
+    return (this.#value(FIELD.updatedAt) as number | null) ?? undefined
+  }
+
+  get firstMessage(): string | undefined {
+    return (this.#value(FIELD.firstMessage) as string | null) ?? undefined
+  }
+
+  get issues(): readonly Issue[] {
+    const issues = this.#value(FIELD.issues)
+    return issues === 0 ? [] : (issues as readonly Issue[])
+  }
+
+  get memo(): Piece | undefined {
+    return this.#pieceAt(FIELD.memo)
+  }
+
+  get blocks(): readonly StoredBlock[] {
+    const blocks: StoredBlock[] = []
+    const end = this.end - this.#at
+    for (let field = FIELDS; field < end; field += 2 * PIECE_FIELDS) {
+      const scanned = this.#pieceAt(field)
+      const originals = this.#pieceAt(field + PIECE_FIELDS)
+      if (scanned && originals) blocks.push({ scanned, originals })
+    }
+    return blocks
+  }
+
+  #pieceAt(field: number): Piece | undefined {
+    const pack = this.#packs[this.#value(field) as number]
+    if (pack === undefined) return undefined
+    const [offset, length, checksum] = this.#values.slice(this.#at + field + 1, this.#at + field + PIECE_FIELDS)
+    return { pack, offset: offset as number, length: length as number, checksum: checksum as number }
+  }
+
+  #value(field: number): Value {
+    return this.#values[this.#at + field] as Value
   }
 }

@@ -158,6 +158,28 @@ const WINDOW = 64
  * candidates.map(({ sessionId, label }) => `${sessionId}: ${label}`) // => ['login-fix: Fix the login redirect']
  */
 export async function listCandidates(options: ListOptions): Promise<CandidateList> {
+  const { listed, candidateOf, ...list } = await listSessions(options)
+  return { candidates: listed.map(candidateOf), ...list }
+}
+
+/** A session of a list, of which no more is made than somebody asks for. */
+export interface ListedSession extends Pick<Candidate, 'path' | 'issues'> {
+  readonly id: string
+  readonly cwd: string | undefined
+  /** Empty when there is none, or nobody has looked. */
+  readonly title: string
+  /** The state of the log, as in the title index. */
+  readonly logKey: string
+}
+
+/** A list as it is found: for those who look into every session and show a few. */
+export interface SessionList extends Omit<CandidateList, 'candidates'> {
+  readonly listed: readonly ListedSession[]
+  candidateOf(this: void, session: ListedSession): Candidate
+}
+
+/** Finds what `listCandidates` lists, and throws as it does. */
+export async function listSessions(options: ListOptions): Promise<SessionList> {
   const { limit = DEFAULT_LIST_LIMIT } = options
   if (limit !== Number.POSITIVE_INFINITY && !(Number.isSafeInteger(limit) && limit >= 1)) {
     throw invalidReference(`The limit is ${limit}; it takes a whole number from 1 on`, {
@@ -181,7 +203,7 @@ export async function listCandidates(options: ListOptions): Promise<CandidateLis
 }
 
 /** A session as found, and how much is known of it by now. There may be thousands of them, so it keeps no more than it must. */
-class Session {
+class Session implements ListedSession {
   readonly directory: string
   readonly sizeBytes: number
   readonly id: string
@@ -192,6 +214,8 @@ class Session {
   failure: Issue | undefined
   /** The other files that claim its id. */
   duplicates: readonly Issue[] = []
+  /** All that is wrong with it, once it is chosen. */
+  issues: readonly Issue[] = []
 
   constructor(directory: string, sizeBytes: number, entry: IndexEntry) {
     this.directory = directory
@@ -203,6 +227,18 @@ class Session {
 
   get path(): string {
     return this.directory + sep + this.entry.name
+  }
+
+  get title(): string {
+    return shownTitle(this.entry.reading?.title) ?? ''
+  }
+
+  get cwd(): string | undefined {
+    return this.brief?.cwd
+  }
+
+  get logKey(): string {
+    return this.entry.logKey
   }
 }
 
@@ -227,7 +263,7 @@ class Listing {
     this.#index = isPlain ? options.index : undefined
   }
 
-  async make(limit: number): Promise<CandidateList> {
+  async make(limit: number): Promise<SessionList> {
     const { target, includeUnreadable = false, depth } = this.#options
     const roots = this.#options.roots.map((root) => resolve(root))
     const archived = this.#archivedByRoot(roots)
@@ -243,8 +279,14 @@ class Listing {
     // Of a session that is not shown only this is of any interest: that nobody knows whether it should have been.
     const hiding = others.flatMap(ownIssues).filter(({ kind }) => HIDING_KINDS.has(kind))
     const own = [...shown.filter(({ brief }) => brief).flatMap(ownIssues), ...hiding]
+    // Now, while the file of the index is open.
+    for (const session of shown) {
+      const issues = ownIssues(session)
+      if (issues.length + session.duplicates.length > 0) session.issues = [...session.duplicates, ...issues]
+    }
     return {
-      candidates: shown.map((session) => this.#candidate(session, archived)),
+      listed: shown,
+      candidateOf: (session) => this.#candidate(session as Session, archived),
       issues: [...this.#issues, ...own],
       sessions: all.length,
       readable: all.filter(({ brief }) => brief).length,
@@ -536,7 +578,7 @@ class Listing {
       sizeBytes,
       health: healthOf(session),
       ...(isArchived(session, archived) && { archived: true }),
-      issues: [...session.duplicates, ...ownIssues(session)],
+      issues: session.issues,
     }
   }
 }

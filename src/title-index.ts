@@ -14,9 +14,12 @@ import { WriteGuard } from './write-guard.ts'
  * First words of the file. Raise the number whenever an entry changes its shape, or reading the same log would give
  * another header, title, health or issue than before.
  */
-const FORMAT = 'dsh-ref title index 4'
+const FORMAT = 'dsh-ref title index 5'
 
 const FILE_NAME = 'titles'
+
+/** The file beside it that says where texts are kept (search/text-cache.ts). */
+export const TEXT_INDEX_NAME = 'texts'
 
 /** Entries kept, those seen last first; with some 700 bytes each a file of 14 MB. */
 const MAX_ENTRIES = 20_000
@@ -98,10 +101,13 @@ export function indexEntry(known: Omit<IndexEntry, 'hasIssues'>): IndexEntry {
 /** What absent details stand for. */
 export const NO_DETAILS: LogDetails = { placeIssues: [], headerIssues: [] }
 
-/** The state of a log: device, inode, size and time of change in nanoseconds. */
-export function logKeyOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
+/**
+ * The state of a log: device, inode, size, time of change, and that of the inode, in nanoseconds. Who copies one log over
+ * another may set the former time back, never the latter.
+ */
+export function logKeyOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   // Joined, not a template, which would keep its parts beside it as long as it lives.
-  return [dev, ino, size, mtimeNs].join(':')
+  return [dev, ino, size, mtimeNs, ctimeNs].join(':')
 }
 
 /** The state of a directory: what is in it has not changed while this has not. */
@@ -233,8 +239,13 @@ export function openTitleIndex(
   const guard = new WriteGuard(roots, logs)
   const advice = 'name one elsewhere with $DSH_REF_CACHE_DIR or $XDG_CACHE_HOME'
   guard.allow({ path: directory, what: 'cache directory', advice })
-  const path = join(directory, FILE_NAME)
-  if (hasOtherNames(path)) guard.allow({ path, what: 'title index', advice })
+  for (const [name, what] of [
+    [FILE_NAME, 'title index'],
+    [TEXT_INDEX_NAME, 'text index'],
+  ] as const) {
+    const path = join(directory, name)
+    if (hasOtherNames(path)) guard.allow({ path, what, advice })
+  }
   const index = new TitleIndex(directory, now, undisturbed)
   index.load()
   return index

@@ -143,6 +143,47 @@ const URI_INPUT = [
   'Without arguments, or with "-", records are read from standard input. Arguments are plain text, with --json too. One bad record, and nothing is printed.',
 ]
 
+/** Which sessions a list is made of, and a search goes through. */
+const FILTERS: readonly OptionSpec[] = [
+  {
+    flags: '--target <session>',
+    summary: 'leave out the session that receives and rank its directory first',
+    takes: 'session',
+  },
+  {
+    flags: '--cwd <dir>',
+    summary: 'only those that worked in this directory, by any link ("." for the current one)',
+    takes: 'directory',
+  },
+  {
+    flags: '--since <when>',
+    summary: 'only those created since an ISO date or time, or within an age (30m, 3h, 2d, 1w)',
+  },
+  { flags: '--until <when>', summary: 'only those created until then' },
+  {
+    flags: '--active-since <when>',
+    summary: 'only those whose newest event is since then; reads every log once',
+  },
+  { flags: '--active-until <when>', summary: 'only those whose newest event is until then' },
+  {
+    flags: '--origin <origin>',
+    summary: 'by who began them (default: all)',
+    choices: ['all', 'main', 'subagent'],
+  },
+  { flags: '--archived <how>', summary: 'archived ones (default: show)', choices: ['show', 'hide', 'only'] },
+  { flags: '--version <n>', summary: 'only those of this format version', takes: ['0', '1', '2', '3', '4'] },
+  {
+    flags: '--health <state>',
+    summary: 'only those in this state',
+    choices: ['ok', 'torn', 'corrupt', 'unsupported', 'unread'],
+  },
+]
+
+const LIMITS: readonly OptionSpec[] = [
+  { flags: '--limit <n>', summary: 'at most so many (default: 50, and a note when there are more)' },
+  { flags: '--all', summary: 'no limit', conflicts: 'limit' },
+]
+
 const list: CommandSpec = {
   name: 'list',
   args: '[query]',
@@ -161,40 +202,8 @@ const list: CommandSpec = {
     {
       heading: 'Which sessions:',
       options: [
-        {
-          flags: '--target <session>',
-          summary: 'leave out the session that receives and rank its directory first',
-          takes: 'session',
-        },
-        {
-          flags: '--cwd <dir>',
-          summary: 'only those that worked in this directory, by any link ("." for the current one)',
-          takes: 'directory',
-        },
-        {
-          flags: '--since <when>',
-          summary: 'only those created since an ISO date or time, or within an age (30m, 3h, 2d, 1w)',
-        },
-        { flags: '--until <when>', summary: 'only those created until then' },
-        {
-          flags: '--active-since <when>',
-          summary: 'only those whose newest event is since then; reads every log once',
-        },
-        { flags: '--active-until <when>', summary: 'only those whose newest event is until then' },
-        {
-          flags: '--origin <origin>',
-          summary: 'by who began them (default: all)',
-          choices: ['all', 'main', 'subagent'],
-        },
-        { flags: '--archived <how>', summary: 'archived ones (default: show)', choices: ['show', 'hide', 'only'] },
-        { flags: '--version <n>', summary: 'only those of this format version', takes: ['0', '1', '2', '3', '4'] },
-        {
-          flags: '--health <state>',
-          summary: 'only those in this state',
-          choices: ['ok', 'torn', 'corrupt', 'unsupported', 'unread'],
-        },
-        { flags: '--limit <n>', summary: 'at most so many (default: 50, and a note when there are more)' },
-        { flags: '--all', summary: 'no limit', conflicts: 'limit' },
+        ...FILTERS,
+        ...LIMITS,
         {
           flags: '--sort <key>',
           summary: 'order by this key alone; "updated" is the time of the newest event',
@@ -223,6 +232,60 @@ const list: CommandSpec = {
   statuses: [2, 3, 4],
   environment: [...ROOTS, 'DSH_SESSION_JSONL', 'DSH_REF_CACHE_DIR', 'XDG_CACHE_HOME', ...COLOUR],
   load: async () => (await import('./list.ts')).list,
+}
+
+const search: CommandSpec = {
+  name: 'search',
+  args: '<pattern...>',
+  summary: 'Find the sessions in which something was said.',
+  examples: [
+    "dsh-ref search 'redirect loop'",
+    'dsh-ref search --cwd . --since 30d --role user expired cookie',
+    'dsh-ref prepare --ref "$(dsh-ref search -l --limit 1 \'redirect loop\')" "Do the same here."',
+    "dsh-ref search -e 'E[A-Z]{4,}' --format json | jq '.[].matches[] | {seq, role, text}'",
+  ],
+  notes: [
+    'Searched are the messages of user and assistant and the checkpoints of compactions, also those that a compaction has replaced, which are marked; and title, id and directory. Every word must occur in a session, in any of these; case counts only when a word has a capital, the Unicode normalisation never. A match shows seq:line of its message and who said it; "dsh-ref surface --at" and "dsh-ref transcript --include-shadowed" lead to it.',
+    'Best first: sessions whose title, id and directory hold all the words; then those with the words one after another, as they were given, and those with all of them in one line; then by the number of lines with any of them, in steps of doubling (1, 2 to 3, 4 to 7, …); then those written to last. In a pipe a line is cut to 1000 characters around its first match, in JSON to 4096.',
+    'What was said is kept in the directory of the title index, readable by its owner only, so that a log is read once and after that only what was added to it; at most 1 GiB, of the newest logs. Results of tools are read from the logs each time.',
+  ],
+  groups: [
+    {
+      heading: 'What to look for:',
+      options: [
+        { flags: '-e, --regex', summary: 'each pattern is a JavaScript regular expression; matches may cross lines' },
+        { flags: '-p, --phrase', summary: 'each pattern is one phrase, white space included', conflicts: 'regex' },
+        { flags: '-i, --ignore-case', summary: 'whatever the case, with capitals too' },
+        { flags: '-w, --word', summary: 'whole words only' },
+        { flags: '--role <role>', summary: 'only what was said by this one', choices: ['user', 'assistant'] },
+        { flags: '--current', summary: 'leave out what compactions have replaced' },
+        { flags: '--tools', summary: 'search results of tools as well', conflicts: 'role' },
+      ],
+    },
+    { heading: 'Which sessions:', options: [...FILTERS, ...LIMITS] },
+    {
+      heading: 'Output:',
+      options: [
+        format('what to print (default: table)', 'table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'),
+        { flags: '-l, --ids', summary: 'print ids only', conflicts: 'format' },
+        { flags: '-c, --count', summary: 'print id:count of the matching lines of each session', conflicts: 'format' },
+        { flags: '-0, --null', summary: 'end each id, uri, mention or path with NUL instead of a newline' },
+        { flags: '--lines <n>', summary: 'in a table, at most so many matching lines of a session (default: 3)' },
+        { flags: '-C, --context <n>', summary: 'in a table, so many lines around each, blank ones apart (default: 1)' },
+      ],
+    },
+    {
+      heading: 'Reading logs:',
+      options: [
+        { flags: '--allow-unknown-version', summary: 'read a format version this build does not know by its shape' },
+        { flags: '--no-cache', summary: 'neither use nor keep what was read before' },
+      ],
+    },
+  ],
+  statuses: [2, 3, 4],
+  ownStatuses: { 1: 'nothing is found, or a bug in dsh-ref; the stack is shown' },
+  environment: [...ROOTS, 'DSH_SESSION_JSONL', 'DSH_REF_CACHE_DIR', 'XDG_CACHE_HOME', ...COLOUR],
+  load: async () => (await import('./search.ts')).search,
 }
 
 const uri: CommandSpec = {
@@ -592,7 +655,7 @@ export const PROGRAM: CommandSpec = {
   notes: [
     'It reads the session logs of DeepSeek Harness and never changes them. "dsh-ref help <command>" tells more of each command; "dsh-ref help <topic>" of sessions, formats, exit-status, environment and damaged-logs.',
   ],
-  commands: [list, pick, prepare, surface, transcript, check, spill, uri, config, completion, help],
+  commands: [list, search, pick, prepare, surface, transcript, check, spill, uri, config, completion, help],
   statuses: [2, 3, 4, 5],
   environment: Object.keys(ENVIRONMENT) as (keyof typeof ENVIRONMENT)[],
 }

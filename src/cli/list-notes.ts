@@ -56,7 +56,8 @@ export function saysCut(
   return `${shown} listed${more}; see all with --all`
 }
 
-function saysLeftOut({ count, reasons, elsewhere }: LeftOut, listed: number): string {
+/** That a format cannot spell some of the rows. */
+export function saysLeftOut({ count, reasons, elsewhere }: LeftOut, listed: number): string {
   const why = [...reasons].map(([reason, times]) => `${times} with ${reason}`).join(', ')
   const has = count === 1 ? 'has it' : 'has them'
   return `${count} of ${counted(listed)} left out, which this format cannot spell (${why}); ${elsewhere} ${has}`

@@ -6,12 +6,11 @@ import { strictJson } from '../json-bytes.ts'
 import type { Issue } from '../types.ts'
 import { encodeSessionUri, formatMention } from '../uri.ts'
 import { titleIndexOf } from './cache.ts'
-import { spellingsOf } from './directories.ts'
+import { filtersOf } from './filters.ts'
 import { type LeftOut, printNotes } from './list-notes.ts'
-import { integer, type OptionType, oneOf, optionsOf, text } from './options.ts'
+import { oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { readingOptions, targetOf } from './sessions.ts'
-import { refuseInverted } from './time-range.ts'
 
 /** Values of `--format`. */
 export const FORMATS = ['table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'] as const
@@ -73,28 +72,10 @@ export const list: CommandBody = async (context, args, options) => {
   const now = Date.now()
   const given = optionsOf(options, {
     format: oneOf(FORMATS),
-    limit: integer({ min: 1 }),
-    target: text(),
-    cwd: text(),
-    since: moment(now, 'start'),
-    until: moment(now, 'end'),
-    activeSince: moment(now, 'start'),
-    activeUntil: moment(now, 'end'),
-    origin: oneOf(['all', 'main', 'subagent']),
-    archived: oneOf(['show', 'hide', 'only']),
-    version: integer({ min: 0 }),
-    health: oneOf(['ok', 'torn', 'corrupt', 'unsupported', 'unread']),
     sort: oneOf(['created', 'updated', 'title', 'size']),
     fields: text(),
   })
-  refuseInverted(
-    { option: '--since', given: options.since, time: given.since },
-    { option: '--until', given: options.until, time: given.until },
-  )
-  refuseInverted(
-    { option: '--active-since', given: options.activeSince, time: given.activeSince },
-    { option: '--active-until', given: options.activeUntil, time: given.activeUntil },
-  )
+  const filters = filtersOf(context, options, now)
   const { format = 'table' } = given
   const query = args.length === 0 ? undefined : args.join(' ')
   const isNull = options.null === true
@@ -104,27 +85,18 @@ export const list: CommandBody = async (context, args, options) => {
   const fields = fieldsOf(given.fields, format)
   const reading = readingOptions(context, options)
   // Before anything is read: it refuses a place where nothing may be written.
-  const index = options.cache === false ? undefined : titleIndexOf(given.target, context, reading.roots)
-  const { target, issues: targetIssues } = await targetOf(given.target, context, reading)
+  const index = options.cache === false ? undefined : titleIndexOf(filters.target, context, reading.roots)
+  const { target, issues: targetIssues } = await targetOf(filters.target, context, reading)
   const found = await listCandidates({
     ...reading,
     target,
     query,
-    limit: options.all === true ? Number.POSITIVE_INFINITY : given.limit,
-    cwds: given.cwd === undefined ? undefined : spellingsOf(given.cwd, context),
-    since: given.since,
-    until: given.until,
-    activeSince: given.activeSince,
-    activeUntil: given.activeUntil,
-    origin: given.origin,
-    archived: given.archived,
-    formatVersion: given.version,
-    health: given.health,
+    ...filters.listed,
     sort: given.sort,
     depth: options.long === true || needsReading(format, fields) ? 'titles' : 'headers',
     includeUnreadable: true,
     index,
-    onProgress: context.stderr.isTerminal ? progressOf(context, now) : undefined,
+    onProgress: context.stderr.isTerminal ? progressOf(context, now, 'their titles') : undefined,
   } satisfies ListOptions)
 
   const { records, unspelled, leftOut } = RECORD_FORMATS.has(format)
@@ -135,51 +107,15 @@ export const list: CommandBody = async (context, args, options) => {
   if (RECORD_FORMATS.has(format)) await printLines(context, records, isNull ? '\0' : '\n')
   else await printRows(context, found.candidates, format, fields, options)
   await context.print.issues(issues)
-  const { format: _, limit, target: __, sort: ___, fields: ____, ...filters } = given
   await printNotes(context, found, leftOut, {
     roots: reading.roots,
-    hasLimit: limit !== undefined,
-    isFiltered: query !== undefined || Object.values(filters).some((filter) => filter !== undefined),
-    origin: given.origin,
+    hasLimit: filters.hasLimit,
+    isFiltered: query !== undefined || filters.isFiltered,
+    origin: filters.listed.origin,
   })
 }
 
 // Options.
-
-/**
- * A moment: an ISO date or time, or an age such as `2d`. A date alone is that whole day in the reader's time zone, its
- * first or last millisecond being the moment.
- */
-export function moment(now: number, edge: 'start' | 'end'): OptionType<number> {
-  return {
-    allowed: 'an ISO date or time (2026-11-30, 2026-11-30T08:00), or an age (30m, 3h, 2d, 1w)',
-    read: (text) => timeOf(text, now, edge),
-  }
-}
-
-const UNIT_MILLISECONDS: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-}
-
-function timeOf(value: string, now: number, edge: 'start' | 'end'): number | undefined {
-  const age = /^(\d+)([mhdw])$/.exec(value)
-  if (age) return now - Number(age[1]) * (UNIT_MILLISECONDS[age[2] as string] as number)
-  const day = /^(\d{4})-(\d{2})-(\d{2})$/.exec(value)
-  if (day) {
-    const [year, month, date] = day.slice(1).map(Number) as [number, number, number]
-    const start = new Date(year, month - 1, date)
-    // The 31st of a short month would quietly become the 1st of the next.
-    if (start.getMonth() !== month - 1 || start.getDate() !== date) return undefined
-    return edge === 'start' ? start.getTime() : new Date(year, month - 1, date + 1).getTime() - 1
-  }
-  if (!/^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?$/.test(value))
-    return undefined
-  const time = Date.parse(value.replace(' ', 'T'))
-  return Number.isNaN(time) ? undefined : time
-}
 
 function fieldsOf(list: string | undefined, format: Format): readonly Field[] | undefined {
   if (list === undefined) return undefined
@@ -312,11 +248,11 @@ function problemOf(record: string, isNull: boolean): string | undefined {
 }
 
 /** Says now and then how far a long reading has come. */
-export function progressOf(context: CommandContext, start: number): (progress: ListProgress) => void {
+export function progressOf(context: CommandContext, start: number, what: string): (progress: ListProgress) => void {
   let nextAt = start + PROGRESS_AFTER
   return ({ logsRead, logs }) => {
     if (Date.now() < nextAt || logsRead === logs) return
     nextAt = Date.now() + PROGRESS_EVERY
-    void context.print.note(`Read ${logsRead} of ${logs} logs for their titles`)
+    void context.print.note(`Read ${logsRead} of ${logs} logs for ${what}`)
   }
 }

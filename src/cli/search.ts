@@ -3,25 +3,18 @@
 
 import { invalidConfig } from '../errors.ts'
 import { strictJson } from '../json-bytes.ts'
+import { whyNothing } from '../nothing-found.ts'
 import { tsvField } from '../render/candidates.ts'
 import { boundedLine, type MatchedLine } from '../search/lines.ts'
 import { type QueryOptions, queryOf } from '../search/query.ts'
 import { type FoundSession, type SearchAnswer, searchSessions } from '../search/search.ts'
 import { openTextCache } from '../search/text-cache.ts'
-import { cacheDirectory, openTitleIndex } from '../title-index.ts'
-import type { Issue } from '../types.ts'
-import {
-  counted,
-  FORMATS,
-  moment,
-  printLines,
-  progressOf,
-  RECORD_FORMATS,
-  recordsOf,
-  shownAs,
-  spellingsOf,
-} from './list.ts'
-import { integer, oneOf, optionsOf, text } from './options.ts'
+import { cacheDirectory } from '../title-index.ts'
+import { titleIndexOf } from './cache.ts'
+import { filtersOf } from './filters.ts'
+import { FORMATS, printLines, progressOf, RECORD_FORMATS, recordsOf, shownAs } from './list.ts'
+import { type LeftOut, saysCut, saysLeftOut } from './list-notes.ts'
+import { integer, oneOf, optionsOf } from './options.ts'
 import type { CommandBody, CommandContext, CommandOptions } from './print.ts'
 import { readingOptions, targetOf } from './sessions.ts'
 
@@ -54,19 +47,11 @@ export const search: CommandBody = async (context, patterns, options) => {
   const now = Date.now()
   const given = optionsOf(options, {
     format: oneOf(FORMATS),
-    limit: integer({ min: 1 }),
     lines: integer({ min: 0 }),
     context: integer({ min: 0 }),
     role: oneOf(['user', 'assistant']),
-    target: text(),
-    cwd: text(),
-    since: moment(now, 'start'),
-    until: moment(now, 'end'),
-    origin: oneOf(['all', 'main', 'subagent']),
-    archived: oneOf(['show', 'hide', 'only']),
-    version: integer({ min: 0 }),
-    health: oneOf(['ok', 'torn', 'corrupt', 'unsupported', 'unread']),
   })
+  const filters = filtersOf(context, options, now)
   const query = queryOf(patterns, queryOptions(options))
   const format = options.ids === true ? 'id' : (given.format ?? 'table')
   const isNull = options.null === true
@@ -76,9 +61,9 @@ export const search: CommandBody = async (context, patterns, options) => {
     })
   }
   const reading = readingOptions(context, options)
-  const { target, issues: targetIssues } = await targetOf(given.target, context, reading)
-  const directory = cacheDirectory(context.env, context.home)
-  const index = options.cache === false ? undefined : openTitleIndex(directory, reading.roots)
+  // Before anything is read: it refuses a place where nothing may be written.
+  const index = options.cache === false ? undefined : titleIndexOf(filters.target, context, reading.roots)
+  const { target, issues: targetIssues } = await targetOf(filters.target, context, reading)
   const answer = await searchSessions({
     ...reading,
     query,
@@ -86,31 +71,24 @@ export const search: CommandBody = async (context, patterns, options) => {
     isCurrent: options.current === true,
     withTools: options.tools === true,
     target,
-    limit: options.all === true ? Number.POSITIVE_INFINITY : given.limit,
-    cwds: given.cwd === undefined ? undefined : spellingsOf(given.cwd, context),
-    since: given.since,
-    until: given.until,
-    origin: given.origin,
-    archived: given.archived,
-    formatVersion: given.version,
-    health: given.health,
+    ...filters.listed,
     index,
-    texts: index && openTextCache(directory),
-    onProgress: context.stderr.isTerminal ? progressOf(context, now) : undefined,
+    texts: index && openTextCache(cacheDirectory(context.env, context.home)),
+    onProgress: context.stderr.isTerminal ? progressOf(context, now, 'what was said') : undefined,
   })
   try {
-    const { records, issues: unprintable } = RECORD_FORMATS.has(format)
+    const { records, unspelled, leftOut } = RECORD_FORMATS.has(format)
       ? recordsOf(answer.found, format, isNull)
-      : { records: [], issues: [] }
-    const issues = [...targetIssues, ...answer.issues, ...unprintable]
-    context.print.refuseIfStrict(issues)
+      : { records: [], unspelled: [], leftOut: undefined }
+    const issues = [...targetIssues, ...answer.issues]
+    context.print.refuseIfStrict([...issues, ...unspelled])
     if (options.count === true) await printCounts(context, answer.found)
     else if (RECORD_FORMATS.has(format)) await printLines(context, records, isNull ? '\0' : '\n')
     else if (format === 'tsv') await printTsv(context, answer.found)
     else if (format === 'table') await printTable(context, answer, given)
     else await printJson(context, answer, format === 'jsonl')
     await context.print.issues(issues)
-    await printNotes(context, answer, reading.roots)
+    await printNotes(context, answer, leftOut, filters.hasLimit, reading.roots)
     if (answer.total === 0) context.print.answer(NO_MATCH)
   } finally {
     await answer.close()
@@ -178,20 +156,20 @@ async function printCounts(context: CommandContext, found: readonly FoundSession
   await printLines(context, lines, '\n')
 }
 
-/** What a person at a terminal wants to know of an answer that is not all there is. */
+/** Says what a reader of the rows would not know from them. */
 async function printNotes(
-  { print, stdout, stderr }: CommandContext,
-  {
-    found,
-    total,
-    sessions,
-    issues,
-  }: { found: readonly unknown[]; total: number; sessions: number; issues: readonly Issue[] },
+  { print }: CommandContext,
+  { found, total, readable, issues }: SearchAnswer,
+  leftOut: LeftOut | undefined,
+  hasLimit: boolean,
   roots: readonly string[],
 ): Promise<void> {
-  if (sessions === 0 && issues.length === 0) {
-    await print.note(`There are no sessions in ${roots.join(', ')}; name another place with --root`)
-  } else if (stdout.isTerminal && stderr.isTerminal && total > found.length) {
-    await print.note(`${counted(total - found.length, 'more session')} found; see all with --all`)
+  if (found.length === 0) {
+    const why = whyNothing(roots, readable, issues)
+    if (why !== undefined) await print.note(why.charAt(0).toUpperCase() + why.slice(1))
+    return
   }
+  if (leftOut) await print.note(saysLeftOut(leftOut, found.length))
+  const cut = hasLimit ? undefined : saysCut(found.length, { omitted: total - found.length, undecided: 0 })
+  if (cut !== undefined) await print.note(cut)
 }

@@ -1,4 +1,4 @@
-// Ranges of time as two options say them. How one moment is written is list.ts.
+// Ranges of time as two options say them. How one moment is written is filters.ts.
 
 import { invalidConfig } from '../errors.ts'
 

@@ -1,22 +1,22 @@
 // Finds the sessions in which something was said: which sessions there are is candidates.ts, what is looked for query.ts. The
 // texts of a log are read once and kept by text-cache.ts; looks become strings in render/search.ts.
 
-import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import pLimit from 'p-limit'
 import {
   type Candidate,
   DEFAULT_LIST_LIMIT,
+  type ListedSession,
   type ListOptions,
   type ListProgress,
-  listCandidates,
+  listSessions,
 } from '../candidates.ts'
-import { DshRefError, throwIfCancelled, unreadable } from '../errors.ts'
+import { DshRefError, throwIfCancelled } from '../errors.ts'
 import { issueOf } from '../locate.ts'
 import { parseLogName } from '../paths.ts'
 import { makePause } from '../pause.ts'
-import { labelOf } from '../title.ts'
-import { hasGrown, logKeyOf } from '../title-index.ts'
+import { labelOf, shownTitle } from '../title.ts'
+import { hasGrown } from '../title-index.ts'
 import type { Issue } from '../types.ts'
 import { formatMention } from '../uri.ts'
 import { Block, encodeBlocks, type MessageFilter, messagesOf } from './blocks.ts'
@@ -61,6 +61,8 @@ export interface SearchAnswer {
   readonly total: number
   /** Sessions there are, before filters. */
   readonly sessions: number
+  /** Of these, the ones with a header that can be read. */
+  readonly readable: number
   readonly issues: readonly Issue[]
   /** Work done, for tests and benchmarks. */
   readonly work: { readonly logsRead: number; readonly bytesRead: number }
@@ -106,8 +108,7 @@ export async function searchSessions(options: SearchOptions): Promise<SearchAnsw
 
 /** A session that is looked into. */
 interface Subject {
-  readonly candidate: Candidate
-  readonly logKey: string
+  readonly session: ListedSession
   facts: TextFacts | undefined
   result: Result | undefined
   /** The messages with matches, when they are in memory. */
@@ -148,7 +149,6 @@ class Search {
   readonly #texts: TextCache | undefined
   readonly #pause = makePause()
   readonly #work = { logsRead: 0, bytesRead: 0 }
-  readonly #failures: Issue[] = []
   readonly #subjects = new Map<string, Subject>()
   #heldLength = 0
 
@@ -167,15 +167,15 @@ class Search {
 
   async answer(): Promise<SearchAnswer> {
     const { limit = DEFAULT_LIST_LIMIT, query: _, onProgress: __, ...filters } = this.#options
-    const list = await listCandidates({ ...filters, limit: Number.POSITIVE_INFINITY, depth: 'headers' })
+    const list = await listSessions({ ...filters, limit: Number.POSITIVE_INFINITY, depth: 'headers' })
     const unread: Subject[] = []
     const known: Known[] = []
-    for (const candidate of list.candidates) {
-      const subject = this.#subject(candidate)
-      if (!subject) continue
-      this.#subjects.set(candidate.path, subject)
-      const entry = this.#texts?.get(candidate.path)
-      if (entry?.logKey === subject.logKey) known.push({ subject, entry, blocks: entry.blocks })
+    for (const session of list.listed) {
+      const { path, logKey } = session
+      const subject = { session, facts: undefined, result: undefined, held: undefined }
+      this.#subjects.set(path, subject)
+      const entry = this.#texts?.get(path)
+      if (entry?.logKey === logKey) known.push({ subject, entry, blocks: entry.blocks })
       else unread.push(subject)
     }
     await this.#searchKnown(known, unread)
@@ -183,26 +183,14 @@ class Search {
     const found = [...this.#subjects.values()].filter(({ result }) => result !== undefined).sort(bestFirst)
     const shown = found.slice(0, limit)
     return {
-      found: shown.map(foundSession),
+      found: shown.map((subject) => foundSession(list.candidateOf(subject.session), subject)),
       total: found.length,
       sessions: list.sessions,
+      readable: list.readable,
       issues: this.#issues(list.issues, new Set(shown)),
       work: this.#work,
       linesOf: (session, context) => this.#linesOf(session, context),
       close: async () => this.#texts?.save(),
-    }
-  }
-
-  #subject(candidate: Candidate): Subject | undefined {
-    const { path } = candidate
-    try {
-      const stat = statSync(path, { bigint: true })
-      // The time of change of the inode as well: who copies a log over another may set back the one of its contents.
-      const logKey = `${logKeyOf(stat)}:${stat.ctimeNs}`
-      return { candidate, logKey, facts: undefined, result: undefined, held: undefined }
-    } catch (cause) {
-      this.#failures.push(issueOf(unreadable(path, cause), path))
-      return undefined
     }
   }
 
@@ -218,7 +206,7 @@ class Search {
         subject.result = this.#resultOf(subject, this.#stored(blocks))
       } catch (error) {
         if (!(error instanceof PackDamaged)) throw error
-        this.#texts?.forget(subject.candidate.path)
+        this.#texts?.forget(subject.session.path)
         unread.push(subject)
       }
     }
@@ -267,15 +255,15 @@ class Search {
     return { namedBy, isNamed: terms === this.#allTerms, closeness, lines: tally.lines }
   }
 
-  #namesOf({ candidate, facts }: Subject): Names {
+  #namesOf({ session, facts }: Subject): Names {
     if (this.#filter.role !== undefined) return NO_NAMES
-    const { sessionId, cwd } = candidate
-    const title = facts?.title ?? candidate.title
+    const { id, cwd } = session
+    const title = facts?.title ?? session.title
     let terms = 0
     const namedBy: NamedBy[] = []
     for (const [name, text] of [
       ['title', title],
-      ['id', sessionId],
+      ['id', id],
       ['cwd', cwd],
     ] as const) {
       const held = text === undefined ? 0 : this.#termsIn(text.toWellFormed())
@@ -317,11 +305,11 @@ class Search {
   }
 
   async #searchLog(subject: Subject): Promise<void> {
-    const { path } = subject.candidate
+    const { path } = subject.session
     throwIfCancelled(this.#options.signal)
     try {
       const earlier = this.#texts?.get(path)
-      const memo = earlier && hasGrown(earlier.logKey, subject.logKey) ? this.#memo(path, earlier) : undefined
+      const memo = earlier && hasGrown(earlier.logKey, subject.session.logKey) ? this.#memo(path, earlier) : undefined
       if (earlier && memo && (await this.#searchGrown(subject, earlier, memo))) return
       const read = await this.#read(path)
       subject.facts = factsOf(subject, read, undefined)
@@ -340,7 +328,7 @@ class Search {
 
   /** Searches a log of which only the end is new. `false` when what is kept of it is damaged. */
   async #searchGrown(subject: Subject, earlier: TextEntry, memo: TextMemo): Promise<boolean> {
-    const { path } = subject.candidate
+    const { path } = subject.session
     const texts = this.#texts as TextCache
     const read = await this.#read(path, memo)
     const facts = factsOf(subject, read, read.isResumed ? earlier.firstMessage : undefined)
@@ -392,13 +380,12 @@ class Search {
   /** A log that cannot be read has no texts; its names may be what was looked for. */
   #refused(subject: Subject, error: unknown): void {
     if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
-    const { logKey, candidate } = subject
-    const { path } = candidate
+    const { path, logKey, title } = subject.session
     const { reason } = error
     const isFirm = reason === 'corrupt' || reason === 'unsupported'
     const health = isFirm ? reason : 'corrupt'
     const issues = [issueOf(error, path)]
-    subject.facts = { logKey, health, title: candidate.title, updatedAt: undefined, firstMessage: undefined, issues }
+    subject.facts = { logKey, health, title, updatedAt: undefined, firstMessage: undefined, issues }
     subject.result = this.#judged(this.#namesOf(subject), new Tally())
     if (isFirm) this.#texts?.set(path, subject.facts, { earlier: [], added: [] }, undefined)
   }
@@ -421,8 +408,8 @@ class Search {
     return lines
   }
 
-  async #messagesOf({ candidate, held }: Subject): Promise<Iterable<SearchMessage>> {
-    const { path } = candidate
+  async #messagesOf({ session, held }: Subject): Promise<Iterable<SearchMessage>> {
+    const { path } = session
     if (held) return held
     const entry = this.#texts?.get(path)
     try {
@@ -446,15 +433,15 @@ class Search {
     const issues = new Map<string, Issue>()
     const own: Issue[] = []
     for (const subject of this.#subjects.values()) {
-      const ofSubject = [...subject.candidate.issues, ...(subject.facts?.issues ?? [])]
+      const ofSubject = [...subject.session.issues, ...(subject.facts?.issues ?? [])]
       if (shown.has(subject)) own.push(...ofSubject)
       else {
         own.push(...ofSubject.filter(({ kind }) => HIDING_KINDS.has(kind)))
-        for (const issue of subject.candidate.issues) isOfOthers.add(JSON.stringify(issue))
+        for (const issue of subject.session.issues) isOfOthers.add(JSON.stringify(issue))
       }
     }
     const ofAll = ofList.filter((issue) => !isOfOthers.has(JSON.stringify(issue)))
-    for (const issue of [...ofAll, ...this.#failures, ...own]) issues.set(JSON.stringify(issue), issue)
+    for (const issue of [...ofAll, ...own]) issues.set(JSON.stringify(issue), issue)
     return [...issues.values()]
   }
 }
@@ -488,14 +475,15 @@ function inOrderOfPlace({ blocks: [one] }: Known, { blocks: [other] }: Known): n
   return one.scanned.offset - other.scanned.offset
 }
 
-function factsOf({ logKey }: Subject, read: LogTexts, firstMessage: string | undefined): TextFacts {
+function factsOf({ session: { logKey } }: Subject, read: LogTexts, firstMessage: string | undefined): TextFacts {
   const { health, title, updatedAt, issues } = read
   return { logKey, health, title, updatedAt, firstMessage: firstMessage ?? read.firstMessage, issues }
 }
 
-function foundSession({ candidate, facts, result }: Subject): FoundSession {
+function foundSession(candidate: Candidate, { facts, result }: Subject): FoundSession {
   const { sessionId } = candidate
-  const { title = candidate.title, updatedAt = candidate.updatedAt, firstMessage, health } = facts ?? {}
+  const title = shownTitle(facts?.title) ?? candidate.title
+  const { updatedAt = candidate.updatedAt, firstMessage, health } = facts ?? {}
   const label = labelOf(title, sessionId)
   const { namedBy = [], lines = 0 } = result ?? {}
   const issues = new Map([...candidate.issues, ...(facts?.issues ?? [])].map((issue) => [JSON.stringify(issue), issue]))
@@ -524,7 +512,7 @@ function bestFirst(one: Subject, other: Subject): number {
     b.closeness - a.closeness ||
     doublings(b.lines) - doublings(a.lines) ||
     lastTime(other) - lastTime(one) ||
-    (one.candidate.sessionId < other.candidate.sessionId ? -1 : 1)
+    (one.session.id < other.session.id ? -1 : 1)
   )
 }
 
@@ -532,6 +520,6 @@ function doublings(count: number): number {
   return Math.floor(Math.log2(count + 0.5))
 }
 
-function lastTime({ candidate, facts }: Subject): number {
-  return facts?.updatedAt ?? candidate.updatedAt ?? candidate.createdAt ?? 0
+function lastTime({ facts }: Subject): number {
+  return facts?.updatedAt ?? 0
 }

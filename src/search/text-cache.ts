@@ -5,7 +5,7 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, st
 import { join } from 'node:path'
 import { writeFileAtomic } from '../atomic-file.ts'
 import { DshRefError } from '../errors.ts'
-import { isOurs, type LogReading } from '../title-index.ts'
+import { isOurs, type LogReading, TEXT_INDEX_NAME } from '../title-index.ts'
 import type { Issue } from '../types.ts'
 import type { BlockBytes } from './blocks.ts'
 import { crc32 } from './checksum.ts'
@@ -17,8 +17,6 @@ import type { TextMemo } from './reading.ts'
  * texts, title, health or issues than before.
  */
 const FORMAT = 'dsh-ref text index 1'
-
-const FILE_NAME = 'texts'
 
 /** A longer index was not written by us. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -75,7 +73,7 @@ export class TextCache {
 
   /** Fills the cache from its file, if there is one to be trusted. */
   load(): void {
-    const file = readIndex(join(this.#directory, FILE_NAME))
+    const file = readIndex(join(this.#directory, TEXT_INDEX_NAME))
     this.#head = file?.head ?? ''
     this.#entries = file?.entries ?? new Map()
     this.#keptBytes = undefined
@@ -165,7 +163,7 @@ export class TextCache {
   async #write(): Promise<void> {
     this.flush()
     if (this.#isUnwritable) return
-    const path = join(this.#directory, FILE_NAME)
+    const path = join(this.#directory, TEXT_INDEX_NAME)
     if (headIn(path) !== this.#head) this.load()
     const before = packsOf(this.#entries)
     for (const [log, entry] of this.#learned) {

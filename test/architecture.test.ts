@@ -25,6 +25,7 @@ const LEVELS = [
       'same-directory',
       'surface',
       'candidates',
+      'search',
       'title-index',
       'workspace',
       'check',

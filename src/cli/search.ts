@@ -17,6 +17,7 @@ import { type LeftOut, saysCut, saysLeftOut } from './list-notes.ts'
 import { integer, oneOf, optionsOf } from './options.ts'
 import type { CommandBody, CommandContext, CommandOptions } from './print.ts'
 import { readingOptions, targetOf } from './sessions.ts'
+import { hearSignals } from './signals.ts'
 
 /** What grep says when it has found nothing. */
 const NO_MATCH = 1
@@ -73,7 +74,7 @@ export const search: CommandBody = async (context, patterns, options) => {
     target,
     ...filters.listed,
     index,
-    texts: index && openTextCache(cacheDirectory(context.env, context.home)),
+    texts: index && openTextCache(cacheDirectory(context.env, context.home), { undisturbed: hearSignals }),
     onProgress: context.stderr.isTerminal ? progressOf(context, now, 'what was said') : undefined,
   })
   try {

@@ -240,7 +240,7 @@ function foundIn(text: string, query: Query): Found {
     }
   }
   for (const [index, expression] of query.expressions.entries()) {
-    for (const range of rangesOf(expression, searched)) {
+    for (const range of rangesOf(expression, searched, query)) {
       for (const [line, part] of touched(range)) {
         found.terms.set(line, (found.terms.get(line) ?? 0) | (1 << index))
         const parts = found.ranges.get(line)
@@ -250,7 +250,7 @@ function foundIn(text: string, query: Query): Found {
     }
   }
   if (query.phrase && found.terms.size > 0) {
-    for (const range of rangesOf(query.phrase.expression, searched)) {
+    for (const range of rangesOf(query.phrase.expression, searched, query)) {
       for (const [line] of touched(range)) found.isPhrase.add(line)
     }
   }
@@ -294,7 +294,7 @@ const ASCII = /^[\u0000-\u007f]*$/
 
 /** A place in a line as it is searched, brought to the line as it was said. */
 function originalRange(line: string, [start, end]: Range, query: Query): Range {
-  if (ASCII.test(line)) return [start, end]
+  if (query.isRegex || ASCII.test(line)) return [start, end]
   let searchedAt = 0
   let originalStart = 0
   let originalEnd = line.length

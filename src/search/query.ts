@@ -2,7 +2,8 @@
 // what order sessions come is rank.ts.
 
 import { invalidConfig } from '../errors.ts'
-import { composedPattern, composedText, foldedText } from '../folded-text.ts'
+import { composedText, foldedText } from '../folded-text.ts'
+import { searchTranscript } from '../transcript.ts'
 import type { Range } from './blocks.ts'
 
 /** How a pattern is read. */
@@ -58,18 +59,29 @@ export function queryOf(patterns: readonly string[], options: QueryOptions): Que
   }
 }
 
-/** A text as a query looks at it, and whether its offsets are those of the text. */
-export function searchedForm(text: string, { isRegex, ignoresCase }: Query): string {
-  return ignoresCase && !isRegex ? foldedText(text) : composedText(text).text
+/**
+ * A text as a query looks at it; where something is found is an offset into it. An expression looks at texts as they are
+ * and minds their normalisation itself (transcript.ts).
+ */
+export function searchedForm(text: string, { isRegex, ignoresCase }: Pick<Query, 'isRegex' | 'ignoresCase'>): string {
+  if (isRegex) return text
+  return ignoresCase ? foldedText(text) : composedText(text).text
 }
 
-/** Where an expression matches, in the order of the text; an empty match is none. */
-export function rangesOf(expression: RegExp, text: string): Range[] {
+/** Where one of the expressions of a query matches a text in its searched form, in order; an empty match is none. */
+export function rangesOf(expression: RegExp, searched: string, { isRegex }: Pick<Query, 'isRegex'>): Range[] {
   const ranges: Range[] = []
-  for (const { 0: found, index } of text.matchAll(expression)) {
-    if (found !== '') ranges.push([index, index + found.length])
+  if (isRegex) {
+    for (const { start, end } of searchTranscript([{ text: searched }], expression)) ranges.push([start, end])
+  } else {
+    for (const { 0: found, index } of searched.matchAll(expression)) ranges.push([index, index + found.length])
   }
-  return ranges
+  return ranges.filter(([start, end]) => start < end)
+}
+
+/** Whether an expression of a query matches a text in its searched form. */
+export function isFound(expression: RegExp, searched: string, query: Pick<Query, 'isRegex'>): boolean {
+  return query.isRegex ? rangesOf(expression, searched, query).length > 0 : searched.search(expression) !== -1
 }
 
 /** In an expression a capital behind a backslash, or in the name of a property, is none of the text. */
@@ -84,8 +96,7 @@ function expressionOf(term: string, { isRegex, isWord, ignoresCase }: Omit<Query
   const flags = isRegex && ignoresCase ? 'gimu' : 'gmu'
   try {
     const expression = new RegExp(source, flags)
-    const whole = isWord ? new RegExp(`${NO_WORD_BEFORE}(?:${source})${NO_WORD_BEHIND}`, flags) : expression
-    return isRegex ? (composedPattern(whole) ?? whole) : whole
+    return isWord ? new RegExp(`${NO_WORD_BEFORE}(?:${source})${NO_WORD_BEHIND}`, flags) : expression
   } catch (cause) {
     const { message } = cause as SyntaxError
     throw invalidConfig(`${message}; write a JavaScript regular expression, or leave --regex out`, { pattern: term })

@@ -21,7 +21,7 @@ import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, 
 import { firstLineOf, type SearchMessage, type Shadowing } from './messages.ts'
 
 /** Options of reading texts. */
-export interface TextOptions extends Omit<DecodeOptions, 'texts' | 'resumeFrom' | 'everyRow' | 'untilSeq'> {
+export interface TextOptions extends Omit<DecodeOptions, 'texts' | 'resumeFrom' | 'untilSeq'> {
   /** Read the results of tools as well. */
   readonly withTools?: boolean
   /** Texts of no interest need not be kept. Default: all are kept. */
@@ -73,7 +73,7 @@ export async function readTexts(
       if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
     }
   }
-  return textsOf(await readLongestPrefix((until) => readOnce(source, options, until)), false)
+  return textsOf(await readLongestPrefix(source, (how) => readOnce(source, options, how)), false)
 }
 
 type Read = LogFacts & { readonly reader: TextReader }
@@ -81,7 +81,7 @@ type Read = LogFacts & { readonly reader: TextReader }
 async function readOnce(
   source: LogSource,
   { withTools = false, keeps, ...options }: TextOptions,
-  how: Pick<DecodeOptions, 'untilSeq' | 'resumeFrom'>,
+  how: Pick<DecodeOptions, 'untilSeq' | 'allowFullHeaderFrame' | 'resumeFrom'>,
   memo?: TextMemo,
 ): Promise<Read> {
   const texts = withTools ? 'all' : 'conversation'

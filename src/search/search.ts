@@ -23,7 +23,7 @@ import { Block, encodeBlocks, type MessageFilter, messagesOf } from './blocks.ts
 import { isScannable, type MatchedLine, matchedLines, Scan, Tally, tallyOf } from './lines.ts'
 import type { SearchMessage, SearchRole } from './messages.ts'
 import { PackDamaged } from './packs.ts'
-import { type Query, searchedForm } from './query.ts'
+import { isFound, type Query, searchedForm } from './query.ts'
 import { type LogTexts, readTexts, type TextMemo, type TextOptions } from './reading.ts'
 import type { StoredBlock, TextCache, TextEntry, TextFacts } from './text-cache.ts'
 
@@ -36,6 +36,8 @@ export interface SearchOptions extends Omit<ListOptions, 'query' | 'sort' | 'dep
   readonly isCurrent?: boolean | undefined
   /** Search the results of tools as well. They are read from the logs each time. */
   readonly withTools?: boolean | undefined
+  /** Read logs completely, and so every log, whatever is kept of it. */
+  readonly everyRow?: boolean
   /** Default: none, and every log is read. */
   readonly texts?: TextCache | undefined
 }
@@ -81,6 +83,9 @@ const ROOMY_BLOCK_BYTES = 1024 * 1024
 
 /** Texts kept in memory for what is shown, when there is no cache to keep them, in characters. */
 const HELD_LENGTH = 8 * 1024 * 1024
+
+/** Time between two writings of what a long search has learned, in milliseconds. */
+const KEEP_EVERY = 10_000
 
 /** Issues of a log that may have hidden what was looked for. */
 const HIDING_KINDS: ReadonlySet<string> = new Set([
@@ -151,6 +156,7 @@ class Search {
   readonly #work = { logsRead: 0, bytesRead: 0 }
   readonly #subjects = new Map<string, Subject>()
   #heldLength = 0
+  #keepAt = Date.now() + KEEP_EVERY
 
   constructor(options: SearchOptions) {
     const { query, role, isCurrent, withTools } = options
@@ -161,7 +167,7 @@ class Search {
     this.#isScannable = isScannable(query)
     this.#scan = query.isRegex ? undefined : new Scan(query)
     // Limits and the reading of unknown versions change what a reading gives, so its memory is of no use then.
-    const isPlain = !options.allowUnknownVersion && Object.keys(options.limits ?? {}).length === 0
+    const isPlain = !options.allowUnknownVersion && !options.everyRow && Object.keys(options.limits ?? {}).length === 0
     this.#texts = isPlain && !withTools ? options.texts : undefined
   }
 
@@ -277,7 +283,7 @@ class Search {
     const searched = searchedForm(text, this.#query)
     let terms = 0
     for (const [index, expression] of this.#query.expressions.entries()) {
-      if (searched.search(expression) !== -1) terms |= 1 << index
+      if (isFound(expression, searched, this.#query)) terms |= 1 << index
     }
     return terms
   }
@@ -294,6 +300,7 @@ class Search {
           limited(async () => {
             await this.#searchLog(subject)
             this.#work.logsRead++
+            await this.#keep()
             this.#options.onProgress?.(progress())
           }),
         ),
@@ -302,6 +309,14 @@ class Search {
       limited.clearQueue()
       throw error
     }
+  }
+
+  /** Keeps what was learned so far, now and then: whoever ends a long search shall not have to begin it again. */
+  async #keep(): Promise<void> {
+    if (Date.now() < this.#keepAt) return
+    this.#keepAt = Number.POSITIVE_INFINITY
+    await this.#texts?.keep()
+    this.#keepAt = Date.now() + KEEP_EVERY
   }
 
   async #searchLog(subject: Subject): Promise<void> {
@@ -362,9 +377,10 @@ class Search {
   }
 
   async #read(path: string, memo?: TextMemo): Promise<LogTexts> {
-    const { allowUnknownVersion, limits, signal, decoder, withTools = false } = this.#options
+    const { allowUnknownVersion, everyRow, limits, signal, decoder, withTools = false } = this.#options
     const options: TextOptions = {
       ...(allowUnknownVersion !== undefined && { allowUnknownVersion }),
+      ...(everyRow !== undefined && { everyRow }),
       ...(limits && { limits }),
       ...(decoder && { decoder }),
       signal,

@@ -3,7 +3,7 @@
 
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeFileAtomic } from '../atomic-file.ts'
+import { type Undisturbed, writeFileAtomic } from '../atomic-file.ts'
 import { DshRefError } from '../errors.ts'
 import { isOurs, type LogReading, TEXT_INDEX_NAME } from '../title-index.ts'
 import type { Issue } from '../types.ts'
@@ -52,6 +52,7 @@ export interface StoredBlock {
 export class TextCache {
   readonly #directory: string
   readonly #maxBytes: number
+  readonly #undisturbed: Undisturbed
   readonly #reader: PackReader
   #entries = new Map<string, TextEntry>()
   /** What this process has learned: entries by the path of the log, `undefined` for one that is of no use any more. */
@@ -65,8 +66,9 @@ export class TextCache {
   /** Set once the system has refused a write: from then on nothing is kept. */
   #isUnwritable = false
 
-  constructor(directory: string, maxBytes: number) {
+  constructor(directory: string, maxBytes: number, undisturbed: Undisturbed) {
     this.#directory = directory
+    this.#undisturbed = undisturbed
     this.#maxBytes = maxBytes
     this.#reader = new PackReader(directory)
   }
@@ -145,14 +147,16 @@ export class TextCache {
    */
   async save(): Promise<void> {
     try {
-      if (this.#learned.size > 0 && !this.#isUnwritable) await this.#write()
-    } catch (error) {
-      if (!isOfSystem(error)) throw error
-      this.#writer?.discard()
+      if (this.#learned.size > 0) await this.#write(true)
     } finally {
       this.#writer?.close()
       this.#reader.close()
     }
+  }
+
+  /** Writes the index and goes on. */
+  async keep(): Promise<void> {
+    if (this.#learned.size > 0) await this.#write(false)
   }
 
   get #bytes(): number {
@@ -160,9 +164,18 @@ export class TextCache {
     return this.#keptBytes
   }
 
-  async #write(): Promise<void> {
+  async #write(isLast: boolean): Promise<void> {
     this.flush()
     if (this.#isUnwritable) return
+    try {
+      await this.#writeIndex(isLast)
+    } catch (error) {
+      if (!isOfSystem(error)) throw error
+      this.#giveUp()
+    }
+  }
+
+  async #writeIndex(isLast: boolean): Promise<void> {
     const path = join(this.#directory, TEXT_INDEX_NAME)
     if (headIn(path) !== this.#head) this.load()
     const before = packsOf(this.#entries)
@@ -171,11 +184,12 @@ export class TextCache {
       else this.#entries.delete(log)
     }
     const kept = this.#withoutOldest()
-    this.#repack(kept)
-    mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
+    if (isLast) this.#repack(kept)
+    const bytes = encodeIndex(kept)
     // Its checksum tells a file that the disk never got whole.
-    await writeFileAtomic(path, encodeIndex(kept), { isSynced: false })
-    removePacks(this.#directory, packsOf(kept), (name) => before.has(name))
+    await this.#undisturbed(() => writeFileAtomic(path, bytes, { isSynced: false }))
+    this.#head = bytes.toString('latin1', 0, HEAD_BYTES)
+    if (isLast) removePacks(this.#directory, packsOf(kept), (name) => before.has(name))
   }
 
   /** Entries up to the bytes there is room for, those of the newest logs. */
@@ -256,22 +270,37 @@ export class TextCache {
       write()
     } catch (error) {
       if (!isOfSystem(error)) throw error
-      this.#isUnwritable = true
-      this.#writer?.discard()
-      const pack = this.#writer?.name
-      for (const [path, entry] of this.#learned) {
-        if (entry && [...piecesOf([entry])].some((piece) => piece.pack === pack)) this.#learned.set(path, undefined)
-      }
+      this.#giveUp()
     }
   }
+
+  /** Keeps nothing from now on, and forgets what is in a pack that is not whole. */
+  #giveUp(): void {
+    this.#isUnwritable = true
+    this.#writer?.discard()
+    const pack = this.#writer?.name
+    for (const [path, entry] of this.#learned) {
+      if (entry && [...piecesOf([entry])].some((piece) => piece.pack === pack)) this.#learned.set(path, undefined)
+    }
+  }
+}
+
+/** How a cache is kept. */
+export interface TextCacheOptions {
+  readonly maxBytes?: number
+  /** Writes the index. */
+  readonly undisturbed?: Undisturbed
 }
 
 /**
  * Opens the cache in `directory`; one that is missing, damaged, of another format or writable for others is empty. Whether
  * it may be there at all, and not below a root, is for `openTitleIndex` to say.
  */
-export function openTextCache(directory: string, maxBytes = DEFAULT_MAX_BYTES): TextCache {
-  const cache = new TextCache(directory, maxBytes)
+export function openTextCache(
+  directory: string,
+  { maxBytes = DEFAULT_MAX_BYTES, undisturbed = (work) => work() }: TextCacheOptions = {},
+): TextCache {
+  const cache = new TextCache(directory, maxBytes, undisturbed)
   cache.load()
   return cache
 }

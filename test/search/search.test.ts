@@ -58,12 +58,17 @@ async function search(
 const ids = ({ found }: Answer) => found.map(({ sessionId }) => sessionId)
 const texts = ({ lines }: Answer) => [...lines.values()].flat().map(({ text }) => text)
 
+const naiveByPath = new Map<string, ReturnType<typeof naiveLines>>()
+
 /** Finds by both, three times, and holds the lines of every log of a root against each other. */
 async function expectSame(root: string, wanted: string, options: QueryOptions, holds: (line: string) => boolean) {
   const logs = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => /\.jsonl(\.zstd)?$/.test(name))
   const naive = new Map<string, unknown>()
   for (const name of logs) {
-    const lines = await naiveLines(join(root, name), holds)
+    const path = join(root, name)
+    const all = naiveByPath.get(path) ?? naiveLines(path)
+    naiveByPath.set(path, all)
+    const lines = (await all).filter(({ text }) => holds(text))
     if (lines.length > 0) naive.set(name, lines)
   }
   for (const cached of [openTextCache(cache), openTextCache(cache), false] as const) {

@@ -15,8 +15,8 @@ export interface NaiveLine {
   readonly shadowedBySeq: number | undefined
 }
 
-/** All lines of the log at `path` for which `holds` says yes, in log order; none for a log that cannot be read at all. */
-export async function naiveLines(path: string, holds: (line: string) => boolean): Promise<NaiveLine[]> {
+/** All lines of the log at `path`, in log order; none for a log that cannot be read at all. */
+export async function naiveLines(path: string): Promise<readonly NaiveLine[]> {
   const encoding = path.endsWith('.zstd') ? 'zstd' : 'raw'
   const keepsShadowed = ({ type }: { readonly type: string }) => type === 'user/message' || type === 'assistant/message'
   const surface = await readSalvaged({ kind: 'file', path, encoding }, { keepsShadowed }).catch(() => undefined)
@@ -29,9 +29,7 @@ export async function naiveLines(path: string, holds: (line: string) => boolean)
       text
         .toWellFormed()
         .split('\n')
-        .flatMap((line, index) =>
-          holds(line) ? [{ seq, role, line: index + 1, text: line, shadowedBySeq: bySeq.get(seq) }] : [],
-        ),
+        .map((line, index) => ({ seq, role, line: index + 1, text: line, shadowedBySeq: bySeq.get(seq) })),
     )
 }
 

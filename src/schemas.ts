@@ -72,6 +72,30 @@ export const CandidateSchema = z.strictObject({
 /** What `dsh-ref list --format json` prints; with `--fields` rows hold the fields that were picked and no others. */
 export const ListSchema = z.array(CandidateSchema)
 
+const MatchSchema = z.strictObject({
+  seq: z.number().int().min(0).describe('Seq of the message; `surface --at` takes it'),
+  role: z.enum(['user', 'assistant', 'tool']),
+  checkpoint: z.boolean().describe('Whether a compaction left the message'),
+  shadowedBySeq: z.number().int().min(0).exactOptional().describe('Seq of what took its place; absent on the surface'),
+  line: z.number().int().min(1).describe('Number of the line in its message'),
+  text: z.string().describe('The line, or 4096 characters of it around the first match'),
+  ranges: z
+    .array(z.tuple([z.number().int().min(0), z.number().int().min(1)]))
+    .describe('What was looked for: UTF-16 offsets into text'),
+  textOffset: z.number().int().min(0).exactOptional().describe('Where text begins in the line; absent when it is whole'),
+})
+
+/** What `dsh-ref search --format json` prints. */
+export const SearchSchema = z.array(
+  z.strictObject({
+    ...CandidateSchema.shape,
+    firstMessage: z.string().exactOptional().describe('The beginning of the first message of the user, as one line'),
+    namedBy: z.array(z.enum(['title', 'id', 'cwd'])).describe('Names that hold any of the words'),
+    matchingLines: z.number().int().min(0),
+    matches: z.array(MatchSchema),
+  }),
+)
+
 /** Rows with `--fields`. */
 export const PickedListSchema = z.array(CandidateSchema.partial())
 
@@ -256,6 +280,7 @@ export function schemaFiles(): Readonly<Record<string, string>> {
   return {
     'list.schema.json': schema('dsh-ref list --format json', ListSchema),
     'list-fields.schema.json': schema('dsh-ref list --format json --fields', PickedListSchema),
+    'search.schema.json': schema('dsh-ref search --format json', SearchSchema),
     'prepare.schema.json': schema('dsh-ref prepare --format json', PreparedSchema),
     'prepare-dry-run.schema.json': schema('dsh-ref prepare --dry-run --format json', PlanSchema),
     'surface.schema.json': schema('dsh-ref surface --format json', SurfaceSchema),

@@ -40,6 +40,12 @@ export function everyCommand(places: Places): Readonly<Record<string, readonly C
     list: ['table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'].map((format) =>
       on('list', '--all', '--long', '--format', format),
     ),
+    search: [
+      ...['table', 'tsv', 'json', 'jsonl', 'id', 'uri', 'mention', 'path'].map((format) =>
+        on('search', 'e', '--format', format),
+      ),
+      on('search', '-e', '.', '--tools', '-c'),
+    ],
     prepare: [
       ...['text', 'snapshot', 'json', 'jsonl', 'chat'].map((format) =>
         on('prepare', 'go on', '--ref', session, '--target', 'receiver', '--format', format),

@@ -82,7 +82,12 @@ const MatchSchema = z.strictObject({
   ranges: z
     .array(z.tuple([z.number().int().min(0), z.number().int().min(1)]))
     .describe('What was looked for: UTF-16 offsets into text'),
-  textOffset: z.number().int().min(0).exactOptional().describe('Where text begins in the line; absent when it is whole'),
+  textOffset: z
+    .number()
+    .int()
+    .min(0)
+    .exactOptional()
+    .describe('Where text begins in the line; absent when it is whole'),
 })
 
 /** What `dsh-ref search --format json` prints. */

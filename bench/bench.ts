@@ -143,6 +143,7 @@ if (isWanted('fold of 100,000 nodes with 5,000 replacements')) {
 }
 
 await compareLists()
+await compareSearches()
 
 for (const [title, args] of [
   ['--help', ['--help']],
@@ -177,6 +178,24 @@ async function compareLists(): Promise<void> {
   const query = ['no such title']
   await compare(queries[0], list(library.root, query, forget), [[without('bare-decode', ...library.logs), 1.5]])
   await compare(queries[1], list(library.root, query), [[tool('--help', '--help'), 2]])
+}
+
+async function compareSearches(): Promise<void> {
+  const names = ['search of 5,000 sessions, cold', 'search of 5,000 sessions, warm'] as const
+  if (!isWanted(...names)) return
+  const { root, texts } = data.conversations(5000)
+  await settled()
+  // Nobody says it, and one session is called so: nothing found would be status 1.
+  const pattern = 'session-4321'
+  const search = (before?: () => void): Work => ({
+    ...tool('search', 'search', '--root', root, '--quiet', '--count', pattern),
+    env: { DSH_REF_CACHE_DIR: cache },
+    ...(before && { before }),
+  })
+  const forget = () => rmSync(cache, { recursive: true, force: true })
+  const checkAll = tool('check --all', 'check', '--root', root, '--all', '--quiet')
+  await compare(names[0], search(forget), [[checkAll, 1.2]], Math.min(runs, 3))
+  await compare(names[1], search(), [[without('bare-rg', pattern, texts), 1.5]])
 }
 
 /** Directories made a moment ago count as unsettled, and a list reads them again each time. */

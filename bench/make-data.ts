@@ -1,10 +1,10 @@
 // The logs of the benchmark in bench/data, made when they are not there yet: raw and zstd, of any size, always the same.
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { projectSegment } from '../src/paths.ts'
-import { LOG_KINDS, type LogKind, writeLog } from './make-logs.ts'
+import { LOG_KINDS, type LogKind, writeConversation, writeLog } from './make-logs.ts'
 
 /** Raise the number when make-logs.ts or compress.ts give other bytes than before. */
 const GENERATION = 2
@@ -66,6 +66,34 @@ export class BenchData {
     }
     renameSync(`${root}.part`, root)
     return root
+  }
+
+  /**
+   * Root of a home of so many logs of about 1 MB, and a directory with the texts of the conversation of each in a file, as
+   * `rg` searches them; most of a log is results of tools.
+   */
+  conversations(sessions: number): { root: string; texts: string } {
+    const root = join(this.#directory, `conversations-${sessions}`)
+    const texts = join(this.#directory, `texts-${sessions}`)
+    if (existsSync(root)) return { root, texts }
+    process.stderr.write(`making ${root}\n`)
+    mkdirSync(texts, { recursive: true })
+    for (let at = 0; at < sessions; at++) {
+      const id = `session-${at}`
+      const cwd = `/work/bench-${at % 40}`
+      const directory = join(`${root}.part`, projectSegment(cwd), id)
+      mkdirSync(directory, { recursive: true })
+      const said = writeConversation(join(directory, 'session.v4.jsonl'), {
+        id,
+        cwd,
+        seed: at + 1,
+        bytes: 1e6,
+        saidBytes: 4e4,
+      })
+      writeFileSync(join(texts, `${id}.txt`), said)
+    }
+    renameSync(`${root}.part`, root)
+    return { root, texts }
   }
 
   #compressed(name: string, raw: string, storage: Storage): string | undefined {

@@ -1,7 +1,7 @@
 // Makes realistic logs of any size from a seed, as a stream of rows: chunks, tool calls with large results, a few
 // compactions, titles. The same kind, seed and size always give the same bytes.
 
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 
 /** What kind of log to make. */
 export interface LogKind {
@@ -213,6 +213,55 @@ export function* rowsOf(
       yield row('compaction/end', { compactionId })
     }
   }
+}
+
+/** A log of which a known part was said by user and assistant, in turns, and the rest by tools. */
+export interface Conversation {
+  readonly id: string
+  readonly cwd: string
+  readonly seed: number
+  /** Bytes of the log, and of what was said in it, about. */
+  readonly bytes: number
+  readonly saidBytes: number
+}
+
+/** Writes such a log of version 4 to `path`; returns what was said. */
+export function writeConversation(path: string, { id, cwd, seed, bytes, saidBytes }: Conversation): string {
+  const random = mulberry32(seed)
+  const createdAt = 1_790_000_000_000 + seed
+  const rows: unknown[] = [{ type: 'session', version: 4, id, createdAt, cwd, isSeeded: false, delegationDepth: 0 }]
+  const said: string[] = []
+  const add = (type: string, data: unknown) =>
+    rows.push({ type, seq: rows.length - 1, time: createdAt + rows.length, data, surfaceOp: 'append' })
+  const texts = 40
+  for (let at = 0; at < texts; at++) {
+    const text = prose(random, saidBytes / texts / 6)
+    const content = [{ type: 'text', text }]
+    said.push(text)
+    if (at % 2 === 0) {
+      add('user/message', { id: `u${at}`, role: 'user', content, source: { kind: 'user' } })
+      continue
+    }
+    const source = { kind: 'model', provider: 'bench', model: 'bench-1' }
+    add('assistant/message', {
+      turn: 1,
+      step: 1,
+      message: { id: `a${at}`, role: 'assistant', content, source },
+      stream: [],
+    })
+    const result = [{ type: 'text', text: prose(random, (2 * (bytes - saidBytes)) / texts / 6) }]
+    const message = {
+      id: `t${at}`,
+      role: 'tool',
+      source: { kind: 'tool', callId: `c${at}` },
+      toolCallId: `c${at}`,
+      content: result,
+      isError: false,
+    }
+    add('tool/result', { turn: 1, step: 1, message })
+  }
+  writeFileSync(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  return `${said.join('\n')}\n`
 }
 
 function seqRange(from: number, to: number): (number | [number, number])[] {

@@ -141,6 +141,25 @@ interface BlockSource {
   originals(): Buffer
 }
 
+/** A block in the cache. */
+class KeptBlock implements BlockSource {
+  readonly #texts: TextCache
+  readonly #block: StoredBlock
+
+  constructor(texts: TextCache, block: StoredBlock) {
+    this.#texts = texts
+    this.#block = block
+  }
+
+  scanned(): Buffer {
+    return this.#texts.read(this.#block.scanned, true)
+  }
+
+  originals(): Buffer {
+    return this.#texts.read(this.#block.originals)
+  }
+}
+
 const NO_SHADOWINGS: ReadonlyMap<number, number> = new Map()
 
 class Search {
@@ -220,10 +239,7 @@ class Search {
 
   #stored(blocks: readonly StoredBlock[]): BlockSource[] {
     const texts = this.#texts as TextCache
-    return blocks.map(({ scanned, originals }) => ({
-      scanned: () => texts.read(scanned, true),
-      originals: () => texts.read(originals),
-    }))
+    return blocks.map((block) => new KeptBlock(texts, block))
   }
 
   #resultOf(subject: Subject, blocks: readonly BlockSource[]): Result | undefined {

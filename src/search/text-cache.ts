@@ -5,7 +5,7 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, st
 import { join } from 'node:path'
 import { type Undisturbed, writeFileAtomic } from '../atomic-file.ts'
 import { DshRefError } from '../errors.ts'
-import { isOurs, type LogReading, TEXT_INDEX_NAME } from '../title-index.ts'
+import { asciiOf, isOurs, type LogReading, TEXT_INDEX_NAME } from '../title-index.ts'
 import type { Issue } from '../types.ts'
 import type { BlockBytes } from './blocks.ts'
 import { crc32 } from './checksum.ts'
@@ -381,7 +381,7 @@ function encodeIndex(entries: ReadonlyMap<string, TextEntry>): Buffer {
     values.push(...(memo ? numbers(memo) : NO_PIECE), blocks.length)
     for (const { scanned, originals } of blocks) values.push(...numbers(scanned), ...numbers(originals))
   }
-  const list = Buffer.from(JSON.stringify(values))
+  const list = Buffer.from(asciiOf(JSON.stringify(values)), 'latin1')
   return Buffer.concat([Buffer.from(headOf(list)), list])
 }
 
@@ -408,7 +408,7 @@ function readIndex(path: string): { head: string; entries: Map<string, TextEntry
     const list = bytes.subarray(HEAD_BYTES)
     const head = bytes.toString('latin1', 0, HEAD_BYTES)
     if (head !== headOf(list)) return undefined
-    const values = JSON.parse(list.toString('utf8')) as Value[]
+    const values = JSON.parse(list.toString('latin1')) as Value[]
     const [packs, count] = values as unknown as [string[], number]
     if (!packs.every(isPackName)) return undefined
     const entries = new Map<string, TextEntry>()

@@ -87,7 +87,7 @@ describe('a cache that', () => {
 
   test('is cut anywhere is not believed behind the cut', async () => {
     const { size } = statSync(pack())
-    for (const length of [size >> 1, 20, 3, 0]) {
+    for (const length of [size >> 3, 20, 3, 0]) {
       truncateSync(pack(), length)
       expect(await expectRight()).toBeGreaterThan(0)
       expect(await expectRight()).toBe(0)

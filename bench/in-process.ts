@@ -1,9 +1,9 @@
 // Works that are timed inside the benchmark's own process: what they are compared with takes no file.
 
-import { isViolation, SurfaceFold } from '../src/fold.ts'
-import { project } from '../src/project.ts'
-import { retain } from '../src/retain.ts'
-import { readSurface } from '../src/surface.ts'
+import { isViolation, SurfaceFold } from '../src/fold/fold.ts'
+import { readSurface } from '../src/fold/surface.ts'
+import { project } from '../src/project/project.ts'
+import { retain } from '../src/retain/retain.ts'
 import type { ProjectedMessage, SurfaceEvent } from '../src/types.ts'
 import { mulberry32, prose } from './make-logs.ts'
 import type { Work } from './measure.ts'

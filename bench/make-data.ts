@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { projectSegment } from '../src/paths.ts'
+import { projectSegment } from '../src/locate/paths.ts'
 import { LOG_KINDS, type LogKind, writeConversation, writeLog } from './make-logs.ts'
 
 /** Raise the number when make-logs.ts or compress.ts give other bytes than before. */

@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createReadStream } from 'node:fs'
 import ndjson from 'ndjson'
-import { isViolation, SurfaceFold } from '../src/fold.ts'
+import { isViolation, SurfaceFold } from '../src/fold/fold.ts'
 
 interface Row {
   readonly version: number

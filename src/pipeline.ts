@@ -3,13 +3,14 @@
 
 import { type DecodeOptions, decodeLog, type LogSource } from './decode/decode.ts'
 import { assertNever, cancelled, DshRefError, invalidConfig, invalidReference, throwIfCancelled } from './errors.ts'
-import { type LocatedLog, locateSession, sourceOf } from './locate.ts'
-import { project, turnsWithoutText } from './project.ts'
+import { readSurfaceOrPrefix, type SalvagedSurface } from './fold/salvage.ts'
+import { contextWindowOf, readSurface, type SurfaceOptions } from './fold/surface.ts'
+import { type LocatedLog, locateSession, sourceOf } from './locate/locate.ts'
+import { project, turnsWithoutText } from './project/project.ts'
+import { labelOf } from './project/title.ts'
+import { parseReferenceText } from './reference/uri.ts'
 import { renderSnapshot } from './render/snapshot.ts'
-import { type Retained, retain } from './retain.ts'
-import { readSurfaceOrPrefix, type SalvagedSurface } from './salvage.ts'
-import { contextWindowOf, readSurface, type SurfaceOptions } from './surface.ts'
-import { labelOf } from './title.ts'
+import { type Retained, retain } from './retain/retain.ts'
 import type {
   Degraded,
   FullSnapshot,
@@ -21,7 +22,6 @@ import type {
   SnapshotData,
   TextBlock,
 } from './types.ts'
-import { parseReferenceText } from './uri.ts'
 
 /** Hard maximum, and default, of distinct sessions in one message. */
 export const MAX_REFERENCES = 3

@@ -1,8 +1,8 @@
 // The shape of what `--format json` prints, as zod types. From them the JSON Schemas in the package are generated.
 
 import * as z from 'zod'
-import type { Candidate } from './candidates.ts'
 import { type DshRefErrorCode, EXIT_STATUS, type ReadFailedReason } from './errors.ts'
+import type { Candidate } from './list/candidates.ts'
 import type { Plan } from './render/plan.ts'
 import type { CheckedLog, Degraded, Issue, IssueKind, ReferenceMessage, Replacement, SessionHeader } from './types.ts'
 

@@ -1,7 +1,7 @@
 // The title index as commands open it: its place by the environment, the logs it must keep away from, and that no signal
 // ends the writing of it.
 
-import { cacheDirectory, openTitleIndex, type TitleIndex } from '../title-index.ts'
+import { cacheDirectory, openTitleIndex, type TitleIndex } from '../list/title-index.ts'
 import type { CommandContext } from './print.ts'
 import { pathsNamed } from './sessions.ts'
 import { hearSignals } from './signals.ts'

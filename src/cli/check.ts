@@ -1,8 +1,8 @@
 // `dsh-ref check`: verifies logs completely and says what is wrong, where, and by which rule.
 
-import { checkFound, checkRoots, type FoundLog, isRefusedByDsh, refusedLog, withRivalsAmong } from '../check.ts'
+import { checkFound, checkRoots, type FoundLog, isRefusedByDsh, refusedLog, withRivalsAmong } from '../check/check.ts'
 import { DshRefError, invalidConfig } from '../errors.ts'
-import { locate, parseSessionArgument, withRivalsInRoots } from '../locate.ts'
+import { locate, parseSessionArgument, withRivalsInRoots } from '../locate/locate.ts'
 import { renderCheckedLog, renderCheckedPlace } from '../render/check.ts'
 import type { CheckedLog, CheckedPlace, CheckStatus } from '../types.ts'
 import { oneOf, optionsOf } from './options.ts'

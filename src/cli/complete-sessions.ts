@@ -3,13 +3,13 @@
 
 import { readdirSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
-import type { Candidate } from '../candidates.ts'
 import { DshRefError } from '../errors.ts'
-import { holdsText } from '../folded-text.ts'
-import { parseLogName } from '../paths.ts'
-import { shownTitle } from '../title.ts'
-import type { IndexEntry, TitleIndex } from '../title-index.ts'
-import { encodeSessionUri } from '../uri.ts'
+import type { Candidate } from '../list/candidates.ts'
+import type { IndexEntry, TitleIndex } from '../list/title-index.ts'
+import { parseLogName } from '../locate/paths.ts'
+import { shownTitle } from '../project/title.ts'
+import { encodeSessionUri } from '../reference/uri.ts'
+import { holdsText } from '../text/folded-text.ts'
 import { titleIndexOf } from './cache.ts'
 import { spellingsOf } from './directories.ts'
 import type { CommandContext } from './print.ts'
@@ -101,7 +101,7 @@ async function listed(
   roots: readonly string[],
   index: TitleIndex | undefined,
 ): Promise<OfferedSession[]> {
-  const { listCandidates } = await import('../candidates.ts')
+  const { listCandidates } = await import('../list/candidates.ts')
   const options = { roots, index, limit: Number.POSITIVE_INFINITY } as const
   const signal = AbortSignal.any([context.signal, AbortSignal.timeout(PATIENCE_MILLISECONDS)])
   try {
@@ -173,7 +173,7 @@ async function otherReadings(
   { cwd }: CommandContext,
 ): Promise<(id: string) => boolean> {
   if (sessions.every(({ sessionId }) => isOrdinary(sessionId))) return () => false
-  const { parseSessionArgument } = await import('../locate.ts')
+  const { parseSessionArgument } = await import('../locate/locate.ts')
   return (id) => {
     if (isOrdinary(id)) return false
     if (id.startsWith('-')) return true

@@ -2,8 +2,8 @@
 
 import { existsSync } from 'node:fs'
 import { DEFAULT_LIMITS } from '../decode/limits.ts'
+import { cacheDirectory } from '../list/title-index.ts'
 import { DEFAULT_CONTEXT_FRACTION, MAX_REFERENCES } from '../pipeline.ts'
-import { cacheDirectory } from '../title-index.ts'
 import { configPath, readConfig } from './config-file.ts'
 import type { Config } from './config-schema.ts'
 import { oneOf, optionsOf } from './options.ts'

@@ -1,7 +1,7 @@
 // What `list` says on stderr beside its rows: that there are more, that some cannot be spelled, why there are none.
 
-import type { CandidateList } from '../candidates.ts'
-import { whyNothing } from '../nothing-found.ts'
+import type { CandidateList } from '../list/candidates.ts'
+import { whyNothing } from '../locate/nothing-found.ts'
 import type { CommandContext } from './print.ts'
 
 /** What was asked, as far as the notes depend on it. */

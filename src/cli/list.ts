@@ -1,10 +1,10 @@
 // `dsh-ref list`: the sessions there are to refer to, as a table, lines or JSON. Which and in what order is candidates.ts.
 
-import { type Candidate, type ListOptions, type ListProgress, listCandidates } from '../candidates.ts'
 import { invalidConfig } from '../errors.ts'
-import { strictJson } from '../json-bytes.ts'
+import { type Candidate, type ListOptions, type ListProgress, listCandidates } from '../list/candidates.ts'
+import { encodeSessionUri, formatMention } from '../reference/uri.ts'
+import { strictJson } from '../text/json-bytes.ts'
 import type { Issue } from '../types.ts'
-import { encodeSessionUri, formatMention } from '../uri.ts'
 import { titleIndexOf } from './cache.ts'
 import { filtersOf } from './filters.ts'
 import { type LeftOut, printNotes } from './list-notes.ts'

@@ -1,13 +1,13 @@
 // `dsh-ref pick`: up to three sessions chosen in the terminal, printed as mentions or handed to `prepare`. The screen is on
 // stderr, so that the choice can go into a pipe; how it looks is render/pick.ts.
 
-import { type Candidate, type CandidateList, listCandidates } from '../candidates.ts'
 import { cancelled, DshRefError, invalidConfig, readFailed } from '../errors.ts'
-import { holdsText } from '../folded-text.ts'
-import { whyNothing } from '../nothing-found.ts'
+import { type Candidate, type CandidateList, listCandidates } from '../list/candidates.ts'
+import { whyNothing } from '../locate/nothing-found.ts'
 import { MAX_REFERENCES } from '../pipeline.ts'
-import { project } from '../project.ts'
+import { project } from '../project/project.ts'
 import { renderPick } from '../render/pick.ts'
+import { holdsText } from '../text/folded-text.ts'
 import { titleIndexOf } from './cache.ts'
 import { integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'

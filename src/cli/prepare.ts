@@ -1,12 +1,12 @@
 // `dsh-ref prepare`: the message and the snapshot of the sessions it refers to, in the format asked for.
 
 import { DshRefError, invalidConfig } from '../errors.ts'
-import { strictJson, utf8Bytes } from '../json-bytes.ts'
-import { MIN_PREFIX_LENGTH, parseSessionArgument } from '../locate.ts'
+import { WriteGuard } from '../files/write-guard.ts'
+import { MIN_PREFIX_LENGTH, parseSessionArgument } from '../locate/locate.ts'
 import { checkReferenceIds, idOf, type Prepared, prepare as prepareMessage, type ReferenceInput } from '../pipeline.ts'
+import { parseReferenceText } from '../reference/uri.ts'
+import { strictJson, utf8Bytes } from '../text/json-bytes.ts'
 import type { TextBlock } from '../types.ts'
-import { parseReferenceText } from '../uri.ts'
-import { WriteGuard } from '../write-guard.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { pathsNamed, type ReadingOptions, readingOptions, referenceOf, targetOf } from './sessions.ts'
@@ -74,7 +74,7 @@ export const prepare: CommandBody = async (context, args, options) => {
   const product = rendered(prepared, format, message.hasFinalNewline)
   if (outputFile === undefined) await context.print.out(await shown(product, context))
   else {
-    const { writeFileAtomic } = await import('../atomic-file.ts')
+    const { writeFileAtomic } = await import('../files/atomic-file.ts')
     const bytes = Buffer.from(product)
     await hearSignals(() => writeFileAtomic(outputFile, bytes, { signal: context.signal }))
   }

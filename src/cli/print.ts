@@ -2,9 +2,9 @@
 // itself is shell.ts; which command runs, and what its failure means for the status, is main.ts.
 import { pipeline, Readable } from 'node:stream'
 import { cancelled, type DshRefError, type ReadFailedReason, readFailed, throwIfCancelled } from '../errors.ts'
-import { strictJson } from '../json-bytes.ts'
+import type { FileIdentity } from '../files/write-guard.ts'
+import { strictJson } from '../text/json-bytes.ts'
 import type { Issue, IssueKind } from '../types.ts'
-import type { FileIdentity } from '../write-guard.ts'
 import type { Environment, Shell, Sink, Terminal } from './shell.ts'
 import { hearSignals } from './signals.ts'
 

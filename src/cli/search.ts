@@ -2,14 +2,14 @@
 // is search/search.ts, how it looks render/search.ts.
 
 import { invalidConfig } from '../errors.ts'
-import { strictJson } from '../json-bytes.ts'
-import { whyNothing } from '../nothing-found.ts'
+import { cacheDirectory } from '../list/title-index.ts'
+import { whyNothing } from '../locate/nothing-found.ts'
 import { tsvField } from '../render/candidates.ts'
 import { boundedLine, type MatchedLine } from '../search/lines.ts'
 import { type QueryOptions, queryOf } from '../search/query.ts'
 import { type FoundSession, type SearchAnswer, searchSessions } from '../search/search.ts'
 import { openTextCache } from '../search/text-cache.ts'
-import { cacheDirectory } from '../title-index.ts'
+import { strictJson } from '../text/json-bytes.ts'
 import { titleIndexOf } from './cache.ts'
 import { filtersOf } from './filters.ts'
 import { FORMATS, printLines, progressOf, RECORD_FORMATS, recordsOf, shownAs } from './list.ts'

@@ -3,9 +3,9 @@
 import type { LogSource } from '../decode/decode.ts'
 import { type DecodeLimits, LARGEST_ROW_BYTES } from '../decode/limits.ts'
 import { DshRefError, invalidConfig } from '../errors.ts'
-import { type LocateOptions, locate, locatePath, parseSessionArgument, sourceOf } from '../locate.ts'
+import type { SalvagedSurface, SalvageOptions } from '../fold/salvage.ts'
+import { type LocateOptions, locate, locatePath, parseSessionArgument, sourceOf } from '../locate/locate.ts'
 import type { ReferenceInput } from '../pipeline.ts'
-import type { SalvagedSurface, SalvageOptions } from '../salvage.ts'
 import type { Issue } from '../types.ts'
 import { absolutePath, integer, optionsOf, resolveRoots } from './options.ts'
 import type { CommandContext, CommandOptions } from './print.ts'
@@ -97,7 +97,7 @@ async function readStdin(context: CommandContext, options: SurfaceReadingOptions
 
 async function readLog(source: LogSource, options: SurfaceReadingOptions): Promise<SalvagedSurface> {
   // Loaded when a log is read: a list that only looks its target up, if it has one, does without.
-  const { readSurfaceOrPrefix } = await import('../salvage.ts')
+  const { readSurfaceOrPrefix } = await import('../fold/salvage.ts')
   return readSurfaceOrPrefix(source, { texts: 'conversation', ...options })
 }
 

@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { addAbortSignal, type Readable, type Writable } from 'node:stream'
 import { isatty } from 'node:tty'
 import { invalidConfig, readFailed, throwIfCancelled } from '../errors.ts'
-import type { FileIdentity } from '../write-guard.ts'
+import type { FileIdentity } from '../files/write-guard.ts'
 import { hearSignalsWhileWaiting } from './signals.ts'
 
 /** Variables of the environment. */

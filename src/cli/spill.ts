@@ -3,9 +3,9 @@
 
 import { isAbsolute, join } from 'node:path'
 import { DshRefError, invalidConfig, readFailed } from '../errors.ts'
+import { WriteGuard } from '../files/write-guard.ts'
 import type { Spill } from '../pipeline.ts'
-import type { SpilledTranscript } from '../spill.ts'
-import { WriteGuard } from '../write-guard.ts'
+import type { SpilledTranscript } from '../transcript/spill.ts'
 import { absolutePath, type OptionType, oneOf, optionsOf, resolveRoots, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { hearSignals } from './signals.ts'
@@ -44,7 +44,7 @@ export async function spillFor(
 /** `spill list`: the transcripts that are saved. */
 export const list: CommandBody = async (context, _, options) => {
   const { format = 'table', spillDir } = optionsOf(options, { format: oneOf(FORMATS), spillDir: text() })
-  const { listSpills } = await import('../spill.ts')
+  const { listSpills } = await import('../transcript/spill.ts')
   const directory = directoryOf(spillDir, context) ?? autoDirectory(context)
   const transcripts = await orNothing(directory.isAuto, () => listSpills(directory.path), [])
   if (format === 'json') await printJson(context, { directory: directory.path, transcripts })
@@ -101,8 +101,8 @@ function autoDirectory({ env, home }: CommandContext): SpillDirectory {
 }
 
 /** Asks the guard for a spill directory and what is saved in it; gives the module that writes and removes there. */
-async function allowIn({ path }: SpillDirectory, guard: WriteGuard): Promise<typeof import('../spill.ts')> {
-  const module = await import('../spill.ts')
+async function allowIn({ path }: SpillDirectory, guard: WriteGuard): Promise<typeof import('../transcript/spill.ts')> {
+  const module = await import('../transcript/spill.ts')
   guard.allow({
     path,
     what: 'spill directory',

@@ -1,10 +1,10 @@
 // `dsh-ref surface`: the fold itself, as a table or as data.
 
 import { invalidConfig } from '../errors.ts'
-import { utf8Bytes } from '../json-bytes.ts'
-import { project } from '../project.ts'
+import type { SalvagedSurface } from '../fold/salvage.ts'
+import { project } from '../project/project.ts'
 import { renderSurface, type SurfaceItem } from '../render/surface.ts'
-import type { SalvagedSurface } from '../salvage.ts'
+import { utf8Bytes } from '../text/json-bytes.ts'
 import { integer, oneOf, optionsOf } from './options.ts'
 import type { CommandBody } from './print.ts'
 import { readingOptions, surfaceOf } from './sessions.ts'

@@ -4,10 +4,11 @@ import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { encodingOf } from '../decode/encoding.ts'
 import { invalidConfig, readFailed, unreadable } from '../errors.ts'
-import { LOG_NAME, parseSessionArgument } from '../locate.ts'
-import { expressionOf, PatternSearch } from '../pattern-search.ts'
+import { readSurfaceOrPrefix } from '../fold/salvage.ts'
+import type { Surface } from '../fold/surface.ts'
+import { LOG_NAME, parseSessionArgument } from '../locate/locate.ts'
 import { type Capture, capture, captureFacts } from '../pipeline.ts'
-import { project, textlessSentence } from '../project.ts'
+import { project, textlessSentence } from '../project/project.ts'
 import {
   renderMatches,
   renderTranscript,
@@ -15,10 +16,9 @@ import {
   renderTranscriptText,
   visibleLines,
 } from '../render/transcript.ts'
-import { retain } from '../retain.ts'
-import { readSurfaceOrPrefix } from '../salvage.ts'
-import type { Surface } from '../surface.ts'
-import { decodeTranscript, type ShadowedMessage, type Transcript } from '../transcript.ts'
+import { retain } from '../retain/retain.ts'
+import { expressionOf, PatternSearch } from '../transcript/pattern-search.ts'
+import { decodeTranscript, type ShadowedMessage, type Transcript } from '../transcript/transcript.ts'
 import type { ConversationMessage, Issue } from '../types.ts'
 import { integer, oneOf, optionsOf } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'

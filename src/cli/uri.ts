@@ -1,7 +1,7 @@
 // `dsh-ref uri encode|decode|mention|parse`: converts records, given as arguments or on standard input. All or nothing.
 // What a URI and a mention are is uri.ts.
 import { DshRefError, invalidConfig, invalidReference } from '../errors.ts'
-import { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from '../uri.ts'
+import { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from '../reference/uri.ts'
 import type { CommandBody, CommandContext, CommandOptions } from './print.ts'
 
 const LINE_FEED = 0x0a

@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type DshRefError, readFailed } from '../errors.ts'
-import { briefText } from '../json-bytes.ts'
+import { briefText } from '../text/json-bytes.ts'
 import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceType } from '../types.ts'
 import { IssueLog } from './issues.ts'
 import { skipValue } from './json-walk.ts'

@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { isAscii } from '../json-bytes.ts'
+import { isAscii } from '../text/json-bytes.ts'
 import type { Issue, SessionHeader } from '../types.ts'
 import { decodeHeader } from './header.ts'
 import { decodeUtf8 } from './records.ts'

@@ -1,7 +1,7 @@
 // The first row of a log (FORMAT.md section 2): version before shape, wrong types refuse, odd values are issues.
 
 import { readFailed } from '../errors.ts'
-import { briefText } from '../json-bytes.ts'
+import { briefText } from '../text/json-bytes.ts'
 import { type Issue, NEWEST_FORMAT_VERSION, type SessionHeader } from '../types.ts'
 import { IssueLog } from './issues.ts'
 import {

@@ -1,7 +1,7 @@
 // What a JSON value must look like, as data: the check of a value, the words that say what is wrong with it, and what a quick
 // reading picks out of a text (json-pick.ts) all come from it.
 
-import { brief, shortJson } from '../json-bytes.ts'
+import { brief, shortJson } from '../text/json-bytes.ts'
 
 /** A shape of JSON values. */
 export type Shape =

@@ -1,6 +1,6 @@
 // What `check` says to a person: one line a log, one line a finding. Strings only.
 
-import { shortJson } from '../json-bytes.ts'
+import { shortJson } from '../text/json-bytes.ts'
 import type { CheckedLog, CheckedPlace, CheckStatus, Finding } from '../types.ts'
 import { visible } from './visible.ts'
 

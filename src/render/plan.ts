@@ -1,6 +1,6 @@
 // What `prepare --dry-run` and `--explain` say: how much of each source is kept, and what it costs.
 
-import { textlessSentence } from '../project.ts'
+import { textlessSentence } from '../project/project.ts'
 import type { ReferenceFacts } from '../types.ts'
 import { cutToWidth, displayWidth, padToWidth, visible } from './text.ts'
 

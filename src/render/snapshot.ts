@@ -1,6 +1,6 @@
 // The words of the "Referenced sessions" message and of its omission notice (DESIGN.md section 3). Strings only.
 
-import { tagSafeJson } from '../json-bytes.ts'
+import { tagSafeJson } from '../text/json-bytes.ts'
 import type { Omission, SnapshotData } from '../types.ts'
 
 const HEADING = '## Referenced sessions'

@@ -1,7 +1,12 @@
 // Transcripts in words: the spill artifact, and the same conversation for people. Strings only; reading artifacts back is
 // transcript.ts, keeping them is spill.ts.
 
-import { SHADOWED_SECTION, type ShadowedMessage, type TranscriptCapture, type TranscriptMatch } from '../transcript.ts'
+import {
+  SHADOWED_SECTION,
+  type ShadowedMessage,
+  type TranscriptCapture,
+  type TranscriptMatch,
+} from '../transcript/transcript.ts'
 import type { ConversationMessage } from '../types.ts'
 import { visible } from './visible.ts'
 

@@ -1,7 +1,7 @@
 // Texts as bytes: a block of messages folded for comparison, which is scanned, and the same messages as they were said, which
 // are shown. Where blocks are kept is text-cache.ts, what is looked for in them query.ts.
 
-import { foldedText } from '../folded-text.ts'
+import { foldedText } from '../text/folded-text.ts'
 import type { SearchMessage, SearchRole, Shadowing } from './messages.ts'
 
 /**

@@ -1,7 +1,7 @@
 // Lines that hold what is looked for: counted in folded bytes, which is quick, or found in texts with the places of all
 // matches, which is for what is shown. What is looked for is query.ts.
 
-import { foldedText } from '../folded-text.ts'
+import { foldedText } from '../text/folded-text.ts'
 import { type Block, type MessageFilter, passes, type Range, TEXT_END } from './blocks.ts'
 import type { SearchMessage } from './messages.ts'
 import { isWordAt, type Query, rangesOf, searchedForm } from './query.ts'

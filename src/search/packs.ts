@@ -13,8 +13,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { PRIVATE_FILE_MODE } from '../atomic-file.ts'
-import { isOurs } from '../title-index.ts'
+import { PRIVATE_FILE_MODE } from '../files/atomic-file.ts'
+import { isOurs } from '../list/title-index.ts'
 import { crc32 } from './checksum.ts'
 
 /** First bytes of a pack. Raise the number whenever the bytes of a block mean something else than before. */

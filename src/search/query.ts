@@ -2,8 +2,8 @@
 // what order sessions come is rank.ts.
 
 import { invalidConfig } from '../errors.ts'
-import { composedText, foldedText } from '../folded-text.ts'
-import { searchTranscript } from '../transcript.ts'
+import { composedText, foldedText } from '../text/folded-text.ts'
+import { searchTranscript } from '../transcript/transcript.ts'
 import type { Range } from './blocks.ts'
 
 /** How a pattern is read. */

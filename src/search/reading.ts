@@ -1,7 +1,6 @@
 // Reads the texts of one log that a search looks at: what was said on the surface and what replacements have taken off it.
 // A log that has grown is read on from where it ended. How texts are kept is blocks.ts and text-cache.ts.
 
-import { readingOf } from '../candidates.ts'
 import {
   type DecodeOptions,
   decodeLog,
@@ -11,12 +10,13 @@ import {
   type ResumePoint,
 } from '../decode/decode.ts'
 import { DshRefError, readFailed } from '../errors.ts'
-import { isViolation, SurfaceFold } from '../fold.ts'
-import { project } from '../project.ts'
-import { readLongestPrefix } from '../salvage.ts'
-import { foldRefusal } from '../surface.ts'
-import { titleOf } from '../title.ts'
-import type { LogReading } from '../title-index.ts'
+import { isViolation, SurfaceFold } from '../fold/fold.ts'
+import { readLongestPrefix } from '../fold/salvage.ts'
+import { foldRefusal } from '../fold/surface.ts'
+import { readingOf } from '../list/candidates.ts'
+import type { LogReading } from '../list/title-index.ts'
+import { project } from '../project/project.ts'
+import { titleOf } from '../project/title.ts'
 import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
 import { firstLineOf, type SearchMessage, type Shadowing } from './messages.ts'
 
@@ -242,6 +242,8 @@ class EarlierEvent implements SurfaceEvent {
   message(): never {
     throw notAtHand(this.seq)
   }
+
+  counted(): undefined {}
 
   data(): never {
     throw notAtHand(this.seq)

@@ -3,6 +3,7 @@
 
 import { basename } from 'node:path'
 import pLimit from 'p-limit'
+import { DshRefError, throwIfCancelled } from '../errors.ts'
 import {
   type Candidate,
   DEFAULT_LIST_LIMIT,
@@ -10,15 +11,14 @@ import {
   type ListOptions,
   type ListProgress,
   listSessions,
-} from '../candidates.ts'
-import { DshRefError, throwIfCancelled } from '../errors.ts'
-import { issueOf } from '../locate.ts'
-import { parseLogName } from '../paths.ts'
+} from '../list/candidates.ts'
+import { hasGrown } from '../list/title-index.ts'
+import { issueOf } from '../locate/locate.ts'
+import { parseLogName } from '../locate/paths.ts'
 import { makePause } from '../pause.ts'
-import { labelOf, shownTitle } from '../title.ts'
-import { hasGrown } from '../title-index.ts'
+import { labelOf, shownTitle } from '../project/title.ts'
+import { formatMention } from '../reference/uri.ts'
 import type { Issue } from '../types.ts'
-import { formatMention } from '../uri.ts'
 import { Block, encodeBlocks, type MessageFilter, messagesOf } from './blocks.ts'
 import { isScannable, type MatchedLine, matchedLines, Scan, Tally, tallyOf } from './lines.ts'
 import type { SearchMessage, SearchRole } from './messages.ts'

@@ -3,9 +3,9 @@
 
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Undisturbed, writeFileAtomic } from '../atomic-file.ts'
 import { DshRefError } from '../errors.ts'
-import { asciiOf, isOurs, type LogReading, TEXT_INDEX_NAME } from '../title-index.ts'
+import { type Undisturbed, writeFileAtomic } from '../files/atomic-file.ts'
+import { asciiOf, isOurs, type LogReading, TEXT_INDEX_NAME } from '../list/title-index.ts'
 import type { Issue } from '../types.ts'
 import type { BlockBytes } from './blocks.ts'
 import { crc32 } from './checksum.ts'

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { prepare } from '../../src/pipeline.ts'
-import { encodeSessionUri } from '../../src/uri.ts'
+import { encodeSessionUri } from '../../src/reference/uri.ts'
 import { type Home, makeHome } from '../support/homes.ts'
 import { run } from '../support/program.ts'
 import { logOf, user } from '../support/rows.ts'

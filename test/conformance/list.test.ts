@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { type Candidate, type ListOptions, listCandidates } from '../../src/candidates.ts'
 import { DshRefError } from '../../src/errors.ts'
+import { type Candidate, type ListOptions, listCandidates } from '../../src/list/candidates.ts'
 import { CONFORMANCE } from '../support/conformance.ts'
 import { makeHome } from '../support/homes.ts'
 

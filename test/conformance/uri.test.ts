@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { DshRefError } from '../../src/errors.ts'
-import { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from '../../src/uri.ts'
+import { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from '../../src/reference/uri.ts'
 import { CONFORMANCE } from '../support/conformance.ts'
 
 type Case = { readonly name: string; readonly expected: unknown } & (

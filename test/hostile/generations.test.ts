@@ -2,9 +2,9 @@
 // and zstd mixed (FORMAT.md section 1.3).
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { listCandidates } from '../../src/candidates.ts'
-import { checkPath } from '../../src/check.ts'
+import { checkPath } from '../../src/check/check.ts'
 import { locatePath, locateSession, project, readSurface, sourceOf } from '../../src/index.ts'
+import { listCandidates } from '../../src/list/candidates.ts'
 import { type Home, makeHome } from '../support/homes.ts'
 import { logOf, user } from '../support/rows.ts'
 import { rawBlocks, writeFrame } from '../support/zstd-writer.ts'

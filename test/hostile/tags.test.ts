@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { prepare } from '../../src/index.ts'
+import { encodeSessionUri } from '../../src/reference/uri.ts'
 import { renderTranscriptMarkdown } from '../../src/render/transcript.ts'
-import { encodeSessionUri } from '../../src/uri.ts'
 import { type Home, makeHome } from '../support/homes.ts'
 import { run } from '../support/program.ts'
 import { assistant, logOf, logOnly, user } from '../support/rows.ts'

@@ -3,9 +3,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { DshRefError } from '../../src/errors.ts'
-import { project, turnsWithoutText } from '../../src/project.ts'
-import { retain } from '../../src/retain.ts'
-import { readSurface, type SurfaceOptions } from '../../src/surface.ts'
+import { readSurface, type SurfaceOptions } from '../../src/fold/surface.ts'
+import { project, turnsWithoutText } from '../../src/project/project.ts'
+import { retain } from '../../src/retain/retain.ts'
 import { type MadeVersion, makeLog, mutate, randomShape } from '../support/log-maker.ts'
 import { logOf, user } from '../support/rows.ts'
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { renderTranscript, renderTranscriptMarkdown } from '../../src/render/transcript.ts'
-import { decodeTranscript } from '../../src/transcript.ts'
+import { decodeTranscript } from '../../src/transcript/transcript.ts'
 import type { ConversationMessage } from '../../src/types.ts'
 import { chosenOf } from '../support/exhaustive.ts'
 

@@ -2,8 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DshRefError } from '../../src/errors.ts'
+import { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from '../../src/reference/uri.ts'
 import type { Reference } from '../../src/types.ts'
-import { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from '../../src/uri.ts'
 import { chosenOf } from '../support/exhaustive.ts'
 
 const RUNS = { numRuns: chosenOf(600, 2000) }

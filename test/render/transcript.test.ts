@@ -7,7 +7,7 @@ import {
   renderTranscriptText,
   visibleLines,
 } from '../../src/render/transcript.ts'
-import { searchTranscript } from '../../src/transcript.ts'
+import { searchTranscript } from '../../src/transcript/transcript.ts'
 import type { ConversationMessage } from '../../src/types.ts'
 
 const capture = { sessionId: 's', label: 'Work', cwd: null, capturedThroughSeq: 7, capturedFormatVersion: 4 }

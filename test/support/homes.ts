@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { projectSegment, sessionSegment } from '../../src/paths.ts'
+import { projectSegment, sessionSegment } from '../../src/locate/paths.ts'
 
 /** A temporary directory that its owner removes. */
 export interface Home {

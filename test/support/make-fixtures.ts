@@ -5,7 +5,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import * as zlib from 'node:zlib'
-import { projectSegment, sessionSegment } from '../../src/paths.ts'
+import { projectSegment, sessionSegment } from '../../src/locate/paths.ts'
 
 const ROOT = fileURLToPath(new URL('../../fixtures/home/sessions', import.meta.url))
 

@@ -1,7 +1,7 @@
 // Retention a second time, straight from the words of DESIGN.md section 3 and with no thought for cost: what retain.ts is
 // compared with. Everything is measured by serialising it, and the largest n is found by trying every n.
 import { Buffer } from 'node:buffer'
-import type { RetainSource } from '../../src/retain.ts'
+import type { RetainSource } from '../../src/retain/retain.ts'
 import type { RetentionFacts, SnapshotData } from '../../src/types.ts'
 
 /** What retention gives, or `undefined` for a refusal with the bytes that would have been needed. */

@@ -2,9 +2,9 @@
 // looked at. Slow, and easy to believe.
 
 import { readFileSync } from 'node:fs'
-import { foldedText } from '../../src/folded-text.ts'
-import { project } from '../../src/project.ts'
-import { readSalvaged } from '../../src/salvage.ts'
+import { readSalvaged } from '../../src/fold/salvage.ts'
+import { project } from '../../src/project/project.ts'
+import { foldedText } from '../../src/text/folded-text.ts'
 
 /** A line that holds what was looked for. */
 export interface NaiveLine {

@@ -82,6 +82,7 @@ async function endAll(children: readonly ChildProcess[]): Promise<{ shown: numbe
 /** A run of each command that lasts; `undefined` for one that can wait for nothing but its output, or needs a terminal. */
 const LASTING: Readonly<Record<string, readonly string[] | undefined>> = {
   list: ['list', '--no-cache'],
+  search: ['search', 'word', '--no-cache'],
   prepare: ['prepare', 'go on', '--ref', 'lasting'],
   surface: ['surface', 'lasting'],
   transcript: ['transcript', 'lasting'],

@@ -30,6 +30,18 @@ interface Writer {
   readonly env?: Readonly<Record<string, string>>
 }
 
+/** Runs of a command that keeps what it has read in the cache. */
+function cachers(name: string, ...given: readonly string[]): Record<string, (place: string, log: string) => Writer> {
+  const args = (log: string) => [name, ...given, '--target', log]
+  return {
+    [`${name} DSH_REF_CACHE_DIR`]: (place, log) => ({ args: args(log), env: { DSH_REF_CACHE_DIR: place } }),
+    [`${name} XDG_CACHE_HOME`]: (place, log) => ({
+      args: args(log),
+      env: { DSH_REF_CACHE_DIR: '', XDG_CACHE_HOME: place },
+    }),
+  }
+}
+
 /** Runs by command and by the option or variable that names the place; `log` is a log that the run reads. */
 const WRITERS: Readonly<Record<string, (place: string, log: string) => Writer>> = {
   'prepare --output': (place, log) => ({ args: ['prepare', 'go', '--ref', log, '--output', place] }),
@@ -42,16 +54,9 @@ const WRITERS: Readonly<Record<string, (place: string, log: string) => Writer>> 
   'spill prune --spill-dir': (place) => ({ args: [...PRUNE, '--spill-dir', place] }),
   'spill prune DSH_REF_SPILL_DIR': (place) => ({ args: PRUNE, env: { DSH_REF_SPILL_DIR: place } }),
   'spill prune XDG_STATE_HOME': (place) => ({ args: PRUNE, env: { XDG_STATE_HOME: place } }),
-  'list DSH_REF_CACHE_DIR': (place, log) => ({ args: ['list', '--target', log], env: { DSH_REF_CACHE_DIR: place } }),
-  'list XDG_CACHE_HOME': (place, log) => ({
-    args: ['list', '--target', log],
-    env: { DSH_REF_CACHE_DIR: '', XDG_CACHE_HOME: place },
-  }),
-  'pick DSH_REF_CACHE_DIR': (place, log) => ({ args: ['pick', '--target', log], env: { DSH_REF_CACHE_DIR: place } }),
-  'pick XDG_CACHE_HOME': (place, log) => ({
-    args: ['pick', '--target', log],
-    env: { DSH_REF_CACHE_DIR: '', XDG_CACHE_HOME: place },
-  }),
+  ...cachers('list'),
+  ...cachers('search', 'word'),
+  ...cachers('pick'),
 }
 
 const cut = (log: string) => ['prepare', 'go', '--ref', log, '--max-reference-bytes', '300']

@@ -1,7 +1,8 @@
 // `dsh-ref __complete`: answers the completion scripts of the shells (completion.ts): what may stand at the cursor, by the
 // table of commands.ts. Which sessions is complete-sessions.ts.
 
-import { type CommandSpec, type Completed, commandAt, groupsOf, type OptionSpec } from './commands.ts'
+import type { CommandSpec, Completed, OptionSpec } from './commands/spec.ts'
+import { commandAt, groupsOf } from './commands.ts'
 import { summaryOf } from './help.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { quoted, type ShellWord, wordsOfLine } from './shell-words.ts'

@@ -1,6 +1,8 @@
 // The help as text, from commands.ts and topics.ts. Loaded only where help is asked for; printing is print.ts.
 
-import { type CommandSpec, ENVIRONMENT, environmentOf, groupsOf, type OptionSpec, statusesOf } from './commands.ts'
+import { ENVIRONMENT } from './commands/environment.ts'
+import type { CommandSpec, OptionSpec } from './commands/spec.ts'
+import { environmentOf, groupsOf, statusesOf } from './commands.ts'
 import type { Topic } from './topics.ts'
 
 /** Lines are no longer than this, and no longer than the terminal is wide. */

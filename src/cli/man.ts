@@ -1,15 +1,10 @@
 // The man page, from the same words as the help. Written when the package is built (assets.ts).
 
-import {
-  ANSWERED,
-  COMMON,
-  type CommandSpec,
-  ENVIRONMENT,
-  type OptionGroup,
-  type OptionSpec,
-  PROGRAM,
-  STATUSES,
-} from './commands.ts'
+import { ANSWERED, COMMON } from './commands/common.ts'
+import { ENVIRONMENT } from './commands/environment.ts'
+import type { CommandSpec, OptionGroup, OptionSpec } from './commands/spec.ts'
+import { STATUSES } from './commands/statuses.ts'
+import { PROGRAM } from './commands.ts'
 import { summaryOf, usageOf } from './help.ts'
 import { TOPICS, type Topic } from './topics.ts'
 

@@ -1,7 +1,8 @@
 // The topics of `dsh-ref help`: what no single command explains. Loaded only where help is asked for.
 
 import { FORMAT_VERSIONS } from '../types.ts'
-import { ENVIRONMENT, STATUSES } from './commands.ts'
+import { ENVIRONMENT } from './commands/environment.ts'
+import { STATUSES } from './commands/statuses.ts'
 
 /** A page of the help. */
 export interface Topic {

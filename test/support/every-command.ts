@@ -1,6 +1,7 @@
 // One run of every command there is, so that what holds of all of them can be shown of all of them.
 
-import { type CommandSpec, PROGRAM } from '../../src/cli/commands.ts'
+import type { CommandSpec } from '../../src/cli/commands/spec.ts'
+import { PROGRAM } from '../../src/cli/commands.ts'
 
 /** What the runs work on. */
 export interface Places {

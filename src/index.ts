@@ -8,14 +8,8 @@ export { readSalvaged, type SalvagedSurface } from './fold/salvage.ts'
 export { readSurface, type Surface, type SurfaceOptions } from './fold/surface.ts'
 export { type Candidate, type CandidateList, type ListOptions, listCandidates } from './list/candidates.ts'
 export { type LocatedLog, type LocateOptions, locatePath, locateSession, sourceOf } from './locate/locate.ts'
-export {
-  type BudgetOptions,
-  type Prepared,
-  type PreparedSource,
-  type PrepareRequest,
-  prepare,
-  type ReferenceInput,
-} from './pipeline.ts'
+export { prepare } from './pipeline.ts'
+export type { BudgetOptions, Prepared, PreparedSource, PrepareRequest, ReferenceInput } from './prepare/request.ts'
 export { project } from './project/project.ts'
 export { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from './reference/uri.ts'
 export { renderTranscript } from './render/transcript.ts'

@@ -29,6 +29,7 @@ const STAGES = [
   'list',
   'check',
   'search',
+  'prepare',
   'pipeline',
   'schemas',
   'index',

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { invalidConfig } from '../errors.ts'
-import { MAX_REFERENCES } from '../pipeline.ts'
+import { MAX_REFERENCES } from '../prepare/references.ts'
 import { wholeNumber } from './options.ts'
 import { absolutePath } from './roots.ts'
 

@@ -4,7 +4,7 @@
 import { cancelled, DshRefError, invalidConfig, readFailed } from '../errors.ts'
 import { type Candidate, type CandidateList, listCandidates } from '../list/candidates.ts'
 import { whyNothing } from '../locate/nothing-found.ts'
-import { MAX_REFERENCES } from '../pipeline.ts'
+import { MAX_REFERENCES } from '../prepare/references.ts'
 import { project } from '../project/project.ts'
 import { renderPick } from '../render/pick.ts'
 import { holdsText } from '../text/folded-text.ts'

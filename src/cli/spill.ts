@@ -4,7 +4,7 @@
 import { isAbsolute, join } from 'node:path'
 import { DshRefError, invalidConfig, readFailed } from '../errors.ts'
 import { WriteGuard } from '../files/write-guard.ts'
-import type { Spill } from '../pipeline.ts'
+import type { Spill } from '../prepare/request.ts'
 import type { SpilledTranscript } from '../transcript/spill.ts'
 import { absolutePath, type OptionType, oneOf, optionsOf, resolveRoots, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'

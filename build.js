@@ -1,5 +1,6 @@
-// Builds dist: the program, bundled into a file for what all commands need and one for what only some do; the library as
-// modules with their types; and what the program itself makes for the package, its man page and JSON Schemas.
+// Builds dist: the program, bundled into a file for what all commands need and one for what only some do; the library, as
+// the modules that src/index.ts reaches, with their types; and what the program itself makes for the package, its man page
+// and JSON Schemas.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 // Runs many command lines in one other process, that of another user or one under strace: starting a Node for each takes ten
 // times as long as what it does. As a program of its own: command lines as JSON on stdin, outcomes as JSON on stdout.
 
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -42,7 +42,7 @@ function builtFile(): Promise<string> {
     const outfile = fileURLToPath(new URL('../../node_modules/.cache/dsh-ref/run-all.mjs', import.meta.url))
     const main = `import { answerOnStdin } from ${JSON.stringify(fileURLToPath(import.meta.url))}\nawait answerOnStdin()`
     await build({
-      stdin: { contents: main, resolveDir: join(outfile, '..'), loader: 'ts' },
+      stdin: { contents: main, resolveDir: dirname(fileURLToPath(import.meta.url)), loader: 'ts' },
       bundle: true,
       format: 'esm',
       platform: 'node',

@@ -16,6 +16,7 @@ const SOURCE = join(REPOSITORY, 'src')
 const STAGES = [
   'types',
   'errors',
+  'version',
   'pause',
   'text',
   'reference',
@@ -33,20 +34,22 @@ const STAGES = [
   'pipeline',
   'schemas',
   'index',
+  'mcp',
   'cli',
 ]
 
 /** Rendering makes strings of what these stages give, and is for the pipeline and what is behind it. */
 const RENDER = {
   imports: ['types', 'errors', 'text', 'reference', 'project', 'retain', 'transcript', 'render'],
-  importedBy: ['render', 'pipeline', 'schemas', 'index', 'cli'],
+  importedBy: ['render', 'pipeline', 'schemas', 'index', 'mcp', 'cli'],
 }
 
 /** Stages, and files of others, that need no system and no library: they import own files only. */
-const PURE = /^(types|errors|text\/|reference\/|project\/|retain\/|fold\/fold|transcript\/transcript|locate\/paths)/
+const PURE =
+  /^(types|errors|version|text\/|reference\/|project\/|retain\/|fold\/fold|transcript\/transcript|locate\/paths)/
 
 const TOP_LEVEL = new Set(
-  `package.json package-lock.json tsconfig.json biome.json src test fixtures bench bin docs README.md CHANGELOG.md
+  `package.json package-lock.json tsconfig.json biome.json src test fixtures bench bin docs skills README.md CHANGELOG.md
   CONTRIBUTING.md LICENSE build.js .ci .github .gitignore .gitattributes`.split(/\s+/),
 )
 

@@ -37,7 +37,7 @@ describe('the package', () => {
   test('holds only what a user needs', async () => {
     const { stdout } = await execa('tar', ['-tzf', tarball])
     const tops = [...new Set(stdout.split('\n').map((path) => path.split('/')[1] ?? ''))].sort()
-    expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'])
+    expect(tops).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json', 'skills'])
     expect(stdout).not.toMatch(/\.map$|\.test\.|fixtures/m)
   })
 

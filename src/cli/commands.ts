@@ -9,6 +9,7 @@ import { config } from './commands/config.ts'
 import { ENVIRONMENT, type Variable } from './commands/environment.ts'
 import { help } from './commands/help.ts'
 import { list } from './commands/list.ts'
+import { mcp } from './commands/mcp.ts'
 import { pick } from './commands/pick.ts'
 import { prepare } from './commands/prepare.ts'
 import { search } from './commands/search.ts'
@@ -19,18 +20,15 @@ import { surface } from './commands/surface.ts'
 import { transcript } from './commands/transcript.ts'
 import { uri } from './commands/uri.ts'
 
-/** The same as in package.json; a test compares them. */
-export const VERSION = '0.1.0'
-
 /** The program itself. */
 export const PROGRAM: CommandSpec = {
   name: 'dsh-ref',
   summary: 'Carry what one coding-agent session worked out into another agent, a script or a CI job.',
   examples: ['dsh-ref list login', 'dsh-ref prepare --ref login-fix "Do the same for the admin page."'],
   notes: [
-    'It reads the session logs of DeepSeek Harness and never changes them. "dsh-ref help <command>" tells more of each command; "dsh-ref help <topic>" of sessions, formats, exit-status, environment and damaged-logs.',
+    'It reads the session logs of DeepSeek Harness and never changes them. "dsh-ref help <command>" tells more of each command; "dsh-ref help <topic>" of sessions, formats, exit-status, environment, damaged-logs and agents.',
   ],
-  commands: [list, search, pick, prepare, surface, transcript, check, spill, uri, config, completion, help],
+  commands: [list, search, pick, prepare, surface, transcript, check, spill, mcp, uri, config, completion, help],
   statuses: [2, 3, 4, 5],
   environment: Object.keys(ENVIRONMENT) as Variable[],
 }

@@ -4,9 +4,10 @@
 import { Command, CommanderError, Option } from 'commander'
 import { cancelled, DshRefError, EXIT_STATUS, invalidConfig } from '../errors.ts'
 import { FORMAT_VERSIONS } from '../types.ts'
+import { VERSION } from '../version.ts'
 import { ANSWERED, COMMON } from './commands/common.ts'
 import type { CommandSpec, OptionSpec } from './commands/spec.ts'
-import { commandAt, PROGRAM, VERSION } from './commands.ts'
+import { commandAt, PROGRAM } from './commands.ts'
 import { environmentWith, optionsWith, readConfig } from './config-file.ts'
 import {
   type CommandBody,

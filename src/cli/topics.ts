@@ -95,4 +95,22 @@ export const TOPICS: readonly Topic[] = [
       'What cannot change the messages, such as an unknown kind of event or an extra key, is read and reported as an issue. No command repairs, moves or changes a log.',
     ],
   },
+  {
+    name: 'agents',
+    title: 'Connecting agents',
+    paragraphs: [
+      '"dsh-ref mcp" serves the sessions over the Model Context Protocol on stdio. The agent starts it; every tool only reads, and what a session said comes in a frame that says it is untrusted. Give it the bounds you want: --root, --cwd to show only the sessions of one directory, --target to leave out the session that asks.',
+      [
+        ['Claude Code', 'claude mcp add dsh-ref -- dsh-ref mcp'],
+        ['Codex', 'codex mcp add dsh-ref -- dsh-ref mcp'],
+        [
+          'DSH, in cordis.yml',
+          "- {id: mcp-dsh-ref, name: '@deepseek-ai/dsh-mcp-client', config: {serverName: dsh-ref, transport: stdio, command: dsh-ref, args: [mcp]}}",
+        ],
+        ['any other client', 'a server of type stdio, command "dsh-ref", arguments ["mcp"]'],
+      ],
+      'Tried with Claude Code 2.1 and Codex 0.171, which take the lines above as they stand; that of DSH follows the documentation of its plugin and is untried.',
+      'An agent with a shell can do without: the folder skills/dsh-ref of the package teaches it the commands. Copy it to ~/.claude/skills for Claude Code, to ~/.dsh/skills or ~/.agents/skills for DSH. DSH sets $DSH_SESSION_JSONL in the shells of its agents, which leaves the session that asks out.',
+    ],
+  },
 ]

@@ -37,9 +37,9 @@ afterAll(() => {
 test.each(COMMAND_NAMES)('%s gives in its own process what it gives in this one', async (name) => {
   const env = { HOME: work, DSH_REF_CACHE_DIR: join(work, 'cache'), DSH_REF_SPILL_DIR: '' }
   const [first, ...more] = everyCommand(places)[name] ?? []
-  const args = (more.at(-1) ?? first)?.args ?? []
-  const outcome = await runProcess(args, { env, cwd: work })
-  expect(await run(args, { env, cwd: work })).toEqual(outcome)
+  const { args = [], input = '' } = more.at(-1) ?? first ?? {}
+  const outcome = await runProcess(args, { input, env, cwd: work })
+  expect(await run(args, { input, env, cwd: work })).toEqual(outcome)
   // Pruning prints what it removes, which is nothing when nothing is there.
   if (name !== 'spill prune') expect(outcome.stdout + outcome.stderr).not.toBe('')
 })

@@ -96,6 +96,7 @@ const LASTING: Readonly<Record<string, readonly string[] | undefined>> = {
   'uri mention': ['uri', 'mention'],
   'uri parse': ['uri', 'parse'],
   pick: undefined,
+  mcp: ['mcp'],
   config: undefined,
   completion: undefined,
   help: undefined,

@@ -59,6 +59,7 @@ const WRITERS: Readonly<Record<string, (place: string, log: string) => Writer>> 
   ...cachers('list'),
   ...cachers('search', 'word'),
   ...cachers('pick'),
+  ...cachers('mcp'),
 }
 
 const cut = (log: string) => ['prepare', 'go', '--ref', log, '--max-reference-bytes', '300']

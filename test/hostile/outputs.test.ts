@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { execa } from 'execa'
 import pLimit from 'p-limit'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { COMMAND_NAMES, everyCommand, type Places } from '../support/every-command.ts'
+import { COMMAND_NAMES, type CommandRun, everyCommand, type Places } from '../support/every-command.ts'
 import { chosenOf } from '../support/exhaustive.ts'
 import { type Home, makeHome } from '../support/homes.ts'
 import { PROGRAM, run } from '../support/program.ts'
@@ -39,10 +39,10 @@ afterAll(() => {
 })
 
 /** Runs bash with the command line of a run as its arguments. */
-const shell = (script: string, args: readonly string[]) =>
+const shell = (script: string, args: readonly string[], input = '') =>
   execa('bash', ['-c', script, 'bash', process.execPath, PROGRAM, ...args], {
     reject: false,
-    input: '',
+    input,
     env: { HOME: work, DSH_REF_CACHE_DIR: join(work, 'cache'), DSH_SESSION_JSONL: '', DSH_REF_SPILL_DIR: '' },
   })
 
@@ -52,13 +52,13 @@ test('every command has a run here', () => {
 })
 
 /** All runs that print; made late, for the places are known then. */
-function* printingRuns(): Generator<readonly [string, readonly string[]]> {
+function* printingRuns(): Generator<readonly [string, CommandRun]> {
   for (const [name, runs] of Object.entries(everyCommand(places))) {
     // Pruning prints what it removes, which is nothing when nothing is there.
-    for (const { args, isRefused } of runs) if (!isRefused && !name.startsWith('spill ')) yield [name, args]
+    for (const run of runs) if (!run.isRefused && !name.startsWith('spill ')) yield [name, run]
   }
-  yield ['--help', ['--help']]
-  yield ['--version', ['--version']]
+  yield ['--help', { args: ['--help'] }]
+  yield ['--version', { args: ['--version'] }]
 }
 
 describe.runIf(process.platform !== 'win32')('every command that prints', () => {
@@ -67,9 +67,9 @@ describe.runIf(process.platform !== 'win32')('every command that prints', () => 
   test('ends quietly with its own status when the reader stops after ten bytes', async () => {
     // The way out is one for all formats of a command.
     const runs = chosenOf([...new Map(printingRuns())], [...printingRuns()])
-    const outcomes = runs.map(([name, args]) =>
+    const outcomes = runs.map(([name, { args, input }]) =>
       limit(async () => {
-        const { stdout, stderr } = await shell(`"$@" | head -c 10 | wc -c; echo "\${PIPESTATUS[0]}"`, args)
+        const { stdout, stderr } = await shell(`"$@" | head -c 10 | wc -c; echo "\${PIPESTATUS[0]}"`, args, input)
         const [bytes, status] = stdout.split('\n').map(Number) as [number, number]
         // A damaged log stays status 4 for check, whoever reads along.
         const due = name === 'check' && !args.includes('--all') ? 4 : 0
@@ -86,9 +86,9 @@ describe.runIf(process.platform !== 'win32')('every command that prints', () => 
     async () => {
       const runs = new Map(printingRuns())
       expect(runs.size).toBeGreaterThan(12)
-      const outcomes = [...runs.values()].map((args) =>
+      const outcomes = [...runs.values()].map(({ args, input }) =>
         limit(async () => {
-          const { exitCode, stderr } = await shell('exec "$@" > /dev/full', args)
+          const { exitCode, stderr } = await shell('exec "$@" > /dev/full', args, input)
           expect({ args, exitCode }).toEqual({ args, exitCode: 4 })
           expect(stderr).toMatch(/dsh-ref: Cannot write to standard output \(ENOSPC.*\[SESSION_REFERENCE_READ_FAILED\]/)
           expect(stderr).not.toMatch(/\n {4}at /)

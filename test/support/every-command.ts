@@ -14,12 +14,22 @@ export interface Places {
   readonly spillDir: string
 }
 
-/** One run; standard input is empty. */
+/** One run. */
 export interface CommandRun {
   readonly args: readonly string[]
+  /** Standard input; empty without. */
+  readonly input?: string
   /** Set for a command that must refuse here, because it needs a terminal. */
   readonly isRefused?: true
 }
+
+/** What an agent says first over the Model Context Protocol; the server answers it. */
+const GREETING = `${JSON.stringify({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+})}\n`
 
 /** Names of all commands that do something, as they are typed. */
 export const COMMAND_NAMES: readonly string[] = namesIn(PROGRAM.commands ?? [], '')
@@ -66,6 +76,7 @@ export function everyCommand(places: Places): Readonly<Record<string, readonly C
     'uri mention': [on('uri', 'mention', 'x')],
     'uri parse': [on('uri', 'parse', 'see dsh-session:Ingi')],
     pick: [{ ...on('pick'), isRefused: true }],
+    mcp: [{ ...on('mcp'), input: GREETING }],
     config: [on('config')],
     completion: [on('completion', 'bash')],
     help: [on('help', 'prepare')],

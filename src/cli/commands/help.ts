@@ -9,6 +9,6 @@ export const help: CommandSpec = {
   takes: ['command'],
   summary: 'Show the help of a command, or of a topic.',
   examples: ['dsh-ref help prepare', 'dsh-ref help sessions'],
-  notes: ['Topics: sessions, formats, exit-status, environment, damaged-logs.'],
+  notes: ['Topics: sessions, formats, exit-status, environment, damaged-logs, agents.'],
   statuses: [2],
 }

@@ -45,8 +45,7 @@ const RENDER = {
 }
 
 /** Stages, and files of others, that need no system and no library: they import own files only. */
-const PURE =
-  /^(types|errors|version|text\/|reference\/|project\/|retain\/|fold\/fold|transcript\/transcript|locate\/paths)/
+const PURE = /^(types|errors|version|text\/|reference\/|project\/|retain\/|fold\/|transcript\/transcript|locate\/paths)/
 
 const TOP_LEVEL = new Set(
   `package.json package-lock.json tsconfig.json biome.json src test fixtures bench bin docs skills README.md CHANGELOG.md

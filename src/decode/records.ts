@@ -1,6 +1,7 @@
 // One row as a record: the complete reading of a row by JSON.parse (FORMAT.md sections 3.1 and 3.3). The quick reading
 // from the row's first bytes is in row-head.ts; both must agree on every row the quick one takes.
 
+import { isObject } from './shape.ts'
 import { hasPackedRows, PACKED_PAYLOAD } from './vocabulary.ts'
 
 /** A row that holds one event. */
@@ -96,7 +97,7 @@ export function decodeUtf8(bytes: Uint8Array, start: number, end: number): strin
 
 function parsePacked(record: Record<string, unknown>, type: string): PackedRecord | MalformedRow {
   const { seq0, time0, data } = record
-  if (Object.keys(record).length !== 4 || !isCount(seq0) || !Number.isSafeInteger(time0) || !isPlainObject(data)) {
+  if (Object.keys(record).length !== 4 || !isCount(seq0) || !Number.isSafeInteger(time0) || !isObject(data)) {
     return malformed('is not a packed chunk row')
   }
   const payloadKey = PACKED_PAYLOAD[type] as 'texts' | 'args'
@@ -131,8 +132,4 @@ function malformed(reason: string): MalformedRow {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -12,7 +12,8 @@ import { DshRefError, readFailed } from '../errors.ts'
 import { project } from '../project/project.ts'
 import { titleOf } from '../project/title.ts'
 import type { LogOnlyEvent, Replacement, SessionHeader, SurfaceEvent, SurfaceMessage } from '../types.ts'
-import { type FoldPlan, type FoldViolation, isViolation, SurfaceFold } from './fold.ts'
+import { type FoldPlan, isViolation, SurfaceFold } from './fold.ts'
+import type { FoldViolation } from './violation.ts'
 
 /** Options of reading a surface. */
 export interface SurfaceOptions extends DecodeOptions {

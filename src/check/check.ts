@@ -4,20 +4,14 @@
 import pLimit from 'p-limit'
 import { type DecodeOptions, decodeLog, type LogFacts, type LogReader } from '../decode/decode.ts'
 import { CountedList } from '../decode/issues.ts'
-import { DshRefError, throwIfCancelled } from '../errors.ts'
+import { DshRefError } from '../errors.ts'
 import { SurfaceReader } from '../fold/surface.ts'
-import {
-  type LocatedLog,
-  type LocateOptions,
-  locateDirectory,
-  locatePath,
-  olderGenerations,
-  requireRoots,
-  sessionDirectories,
-  sourceOf,
-  withRivals,
-} from '../locate/locate.ts'
-import { makePause } from '../pause.ts'
+import { olderGenerations } from '../locate/generations.ts'
+import { locatePath, sourceOf } from '../locate/locate.ts'
+import type { LocatedLog, LocateOptions } from '../locate/located-log.ts'
+import { withRivals } from '../locate/rivals.ts'
+import { requireRoots } from '../locate/roots.ts'
+import { locateAll } from '../locate/scan.ts'
 import { titleOf } from '../project/title.ts'
 import { briefText } from '../text/json-bytes.ts'
 import type {
@@ -48,18 +42,7 @@ export async function checkRoots(
 ): Promise<{ logs: readonly CheckedLog[]; places: readonly CheckedPlace[] }> {
   requireRoots(options.roots)
   const issues: Issue[] = []
-  const found: FoundLog[] = []
-  const pause = makePause()
-  for (const directory of sessionDirectories(options.roots, issues)) {
-    await pause()
-    throwIfCancelled(options.signal)
-    try {
-      const log = await locateDirectory(directory, options)
-      if (log) found.push(log)
-    } catch (error) {
-      found.push(refusedLog(directory, error))
-    }
-  }
+  const found = await locateAll(options, issues, refusedLog)
   const logs = await checkFound(await withRivalsAmong(found, withRivals), options)
   return { logs, places: issues.map(checkedPlace) }
 }

@@ -2,7 +2,9 @@
 
 import { checkFound, checkRoots, type FoundLog, isRefusedByDsh, refusedLog, withRivalsAmong } from '../check/check.ts'
 import { DshRefError, invalidConfig } from '../errors.ts'
-import { locate, parseSessionArgument, withRivalsInRoots } from '../locate/locate.ts'
+import { parseSessionArgument } from '../locate/argument.ts'
+import { locate } from '../locate/locate.ts'
+import { withRivalsInRoots } from '../locate/rivals.ts'
 import { renderCheckedLog, renderCheckedPlace } from '../render/check.ts'
 import type { CheckedLog, CheckedPlace, CheckStatus } from '../types.ts'
 import { oneOf, optionsOf } from './options.ts'

@@ -173,7 +173,7 @@ async function otherReadings(
   { cwd }: CommandContext,
 ): Promise<(id: string) => boolean> {
   if (sessions.every(({ sessionId }) => isOrdinary(sessionId))) return () => false
-  const { parseSessionArgument } = await import('../locate/locate.ts')
+  const { parseSessionArgument } = await import('../locate/argument.ts')
   return (id) => {
     if (isOrdinary(id)) return false
     if (id.startsWith('-')) return true

@@ -2,7 +2,7 @@
 
 import { DshRefError, invalidConfig } from '../errors.ts'
 import { WriteGuard } from '../files/write-guard.ts'
-import { MIN_PREFIX_LENGTH, parseSessionArgument } from '../locate/locate.ts'
+import { MIN_PREFIX_LENGTH, parseSessionArgument } from '../locate/argument.ts'
 import { prepare as prepareMessage } from '../pipeline.ts'
 import { checkReferenceIds, idOf } from '../prepare/references.ts'
 import type { Prepared, ReferenceInput } from '../prepare/request.ts'

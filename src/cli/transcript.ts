@@ -6,7 +6,7 @@ import { encodingOf } from '../decode/encoding.ts'
 import { invalidConfig, readFailed, unreadable } from '../errors.ts'
 import { readSurfaceOrPrefix } from '../fold/salvage.ts'
 import type { Surface } from '../fold/surface.ts'
-import { LOG_NAME, parseSessionArgument } from '../locate/locate.ts'
+import { LOG_NAME, parseSessionArgument } from '../locate/argument.ts'
 import { type Capture, capture, captureFacts } from '../prepare/capture.ts'
 import { project, textlessSentence } from '../project/project.ts'
 import {

@@ -8,18 +8,13 @@ import pLimit from 'p-limit'
 import type { DecodeOptions } from '../decode/decode.ts'
 import { assertNever, DshRefError, invalidReference, readFailed, throwIfCancelled, unreadable } from '../errors.ts'
 import type { TitleReading } from '../fold/surface.ts'
-import {
-  checkVersion,
-  generationIn,
-  issueOf,
-  pathIssue,
-  peekGeneration,
-  readHeader,
-  requireRoots,
-  sessionDirectories,
-} from '../locate/locate.ts'
+import { pathIssue } from '../locate/due-place.ts'
+import { generationIn } from '../locate/generations.ts'
+import { checkVersion, peekGeneration, readHeader } from '../locate/opening.ts'
 import { type LogName, parseLogName } from '../locate/paths.ts'
+import { requireRoots, sessionDirectories } from '../locate/roots.ts'
 import { isDirectoryOf } from '../locate/same-directory.ts'
+import { issueOf } from '../locate/scan.ts'
 import { archivedSessionIds } from '../locate/workspace.ts'
 import { makePause } from '../pause.ts'
 import { labelOf, shownTitle } from '../project/title.ts'

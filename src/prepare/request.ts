@@ -2,7 +2,7 @@
 
 import type { DecodeOptions } from '../decode/decode.ts'
 import type { SalvagedSurface } from '../fold/salvage.ts'
-import type { LocatedLog } from '../locate/locate.ts'
+import type { LocatedLog } from '../locate/located-log.ts'
 import type {
   Degraded,
   FullSnapshot,

@@ -13,8 +13,8 @@ import {
   listSessions,
 } from '../list/candidates.ts'
 import { hasGrown } from '../list/title-index.ts'
-import { issueOf } from '../locate/locate.ts'
 import { parseLogName } from '../locate/paths.ts'
+import { issueOf } from '../locate/scan.ts'
 import { makePause } from '../pause.ts'
 import { labelOf, shownTitle } from '../project/title.ts'
 import { formatMention } from '../reference/uri.ts'

@@ -21,20 +21,17 @@ import { labelOf, shownTitle } from '../project/title.ts'
 import { encodeSessionUri, formatMention } from '../reference/uri.ts'
 import { holdsText } from '../text/folded-text.ts'
 import type { Issue, SessionHeader } from '../types.ts'
+import { directoryKeyOf, hasGrown, isSettled, logKeyOf } from './file-state.ts'
 import {
-  directoryKeyOf,
-  hasGrown,
-  IndexDamaged,
   type IndexEntry,
   indexEntry,
-  isSettled,
   type LogBrief,
   type LogDetails,
   type LogReading,
-  logKeyOf,
   NO_DETAILS,
-  type TitleIndex,
-} from './title-index.ts'
+} from './index-entry.ts'
+import { IndexDamaged } from './index-file.ts'
+import type { TitleIndex } from './title-index.ts'
 
 /**
  * How a log stands: `torn`, its end is damaged and the rest is read; `corrupt` and `unsupported`, it is refused; `unread`,

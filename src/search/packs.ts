@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { PRIVATE_FILE_MODE } from '../files/atomic-file.ts'
-import { isOurs } from '../list/title-index.ts'
+import { isOurs } from '../files/ownership.ts'
 import { crc32 } from './checksum.ts'
 
 /** First bytes of a pack. Raise the number whenever the bytes of a block mean something else than before. */

@@ -12,7 +12,7 @@ import {
   type ListProgress,
   listSessions,
 } from '../list/candidates.ts'
-import { hasGrown } from '../list/title-index.ts'
+import { hasGrown } from '../list/file-state.ts'
 import { parseLogName } from '../locate/paths.ts'
 import { issueOf } from '../locate/scan.ts'
 import { makePause } from '../pause.ts'

@@ -84,6 +84,15 @@ export function isAscii(text: string): boolean {
   return Buffer.byteLength(text) === text.length
 }
 
+/** JSON in ASCII: it is decoded in a third of the time, and is as many bytes as characters. */
+export function asciiOf(json: string): string {
+  return isAscii(json) ? json : json.replace(/[\u0080-\uffff]/g, escapeUnit)
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
 /** UTF-8 bytes of a text as TextEncoder writes it: a lone surrogate counts 3, the length of the U+FFFD put in its place. */
 export function utf8Bytes(text: string): number {
   const units = text.length

@@ -16,16 +16,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import {
-  cacheDirectory,
-  hasGrown,
-  IndexDamaged,
-  type IndexEntry,
-  indexEntry,
-  isSettled,
-  openTitleIndex,
-  type TitleIndex,
-} from '../../src/list/title-index.ts'
+import { hasGrown, isSettled } from '../../src/list/file-state.ts'
+import { type IndexEntry, indexEntry } from '../../src/list/index-entry.ts'
+import { IndexDamaged } from '../../src/list/index-file.ts'
+import { cacheDirectory, openTitleIndex, type TitleIndex } from '../../src/list/title-index.ts'
 
 const DAY = 86_400_000
 const NOW = 20_000 * DAY + 1

@@ -1,7 +1,7 @@
 // The options by which commands choose sessions: those of `list`, which `search` has as well. What they mean for a session is
 // candidates.ts.
 
-import type { ListOptions } from '../list/candidates.ts'
+import type { ListOptions } from '../list/list-options.ts'
 import { spellingsOf } from './directories.ts'
 import { integer, type OptionType, oneOf, optionsOf, text } from './options.ts'
 import type { CommandContext, CommandOptions } from './print.ts'

@@ -1,7 +1,8 @@
 // `dsh-ref list`: the sessions there are to refer to, as a table, lines or JSON. Which and in what order is candidates.ts.
 
 import { invalidConfig } from '../errors.ts'
-import { type Candidate, type ListOptions, type ListProgress, listCandidates } from '../list/candidates.ts'
+import { type Candidate, listCandidates } from '../list/candidates.ts'
+import type { ListOptions, ListProgress } from '../list/list-options.ts'
 import { encodeSessionUri, formatMention } from '../reference/uri.ts'
 import { strictJson } from '../text/json-bytes.ts'
 import type { Issue } from '../types.ts'

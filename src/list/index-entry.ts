@@ -1,6 +1,7 @@
 // What is known of the log of one session directory, and is worth remembering. Where it is kept is title-index.ts.
 
-import type { TitleResume } from '../fold/surface.ts'
+import { DshRefError } from '../errors.ts'
+import type { TitleReading, TitleResume } from '../fold/surface.ts'
 import type { Issue, SessionHeader } from '../types.ts'
 
 /** What is known about the log of one session directory. */
@@ -55,13 +56,36 @@ export interface LogDetails {
 }
 
 /** What absent details stand for. */
-export const NO_DETAILS: LogDetails = { placeIssues: [], headerIssues: [] }
+const NO_DETAILS: LogDetails = { placeIssues: [], headerIssues: [] }
 
 /** Makes an entry. */
 export function indexEntry(known: Omit<IndexEntry, 'hasIssues'>): IndexEntry {
   const { directoryKey, name, logKey, brief, refusal, reading } = known
-  const { placeIssues, headerIssues, readingIssues = headerIssues, resume } = known.details ?? NO_DETAILS
+  const { placeIssues, headerIssues, readingIssues = headerIssues, resume } = detailsOf(known)
   const hasIssues = placeIssues.length > 0 || readingIssues.length > 0
   const details = hasIssues || headerIssues.length > 0 || resume ? known.details : undefined
   return { directoryKey, name, logKey, brief, refusal, reading, hasIssues, details }
+}
+
+/** The details of an entry, absent ones included. */
+export function detailsOf({ details }: Pick<IndexEntry, 'details'>): LogDetails {
+  return details ?? NO_DETAILS
+}
+
+/** What a list keeps of a reading. */
+export function readingOf({
+  title,
+  updatedAt,
+  isTorn,
+  issues,
+}: Pick<TitleReading, 'title' | 'updatedAt' | 'isTorn' | 'issues'>): LogReading {
+  // Rows left out at the end are a damaged end as well.
+  const isDamaged = isTorn || issues.some(({ kind }) => kind === 'discarded-rows')
+  return { health: isDamaged ? 'torn' : 'ok', title, updatedAt }
+}
+
+/** Why a log that could not be read is refused, in the words of an entry. */
+export function refusalOf(error: unknown): NonNullable<IndexEntry['refusal']> {
+  const reason = error instanceof DshRefError ? error.reason : undefined
+  return reason === 'corrupt' || reason === 'unsupported' ? reason : 'unreadable'
 }

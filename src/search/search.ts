@@ -4,15 +4,9 @@
 import { basename } from 'node:path'
 import pLimit from 'p-limit'
 import { DshRefError, throwIfCancelled } from '../errors.ts'
-import {
-  type Candidate,
-  DEFAULT_LIST_LIMIT,
-  type ListedSession,
-  type ListOptions,
-  type ListProgress,
-  listSessions,
-} from '../list/candidates.ts'
+import { type Candidate, DEFAULT_LIST_LIMIT, type ListedSession, listSessions } from '../list/candidates.ts'
 import { hasGrown } from '../list/file-state.ts'
+import type { ListOptions, ListProgress } from '../list/list-options.ts'
 import { parseLogName } from '../locate/paths.ts'
 import { issueOf } from '../locate/scan.ts'
 import { makePause } from '../pause.ts'

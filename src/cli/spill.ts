@@ -1,11 +1,11 @@
-// `dsh-ref spill list|prune`, and the directory that `--spill-dir` names for every command. Saving is ../spill.ts, which is
-// loaded only where transcripts may be saved.
+// `dsh-ref spill list|prune`, and the directory that `--spill-dir` names for every command. Saving is transcript/spill.ts, which
+// is loaded only where transcripts may be saved.
 
 import { isAbsolute, join } from 'node:path'
 import { DshRefError, invalidConfig, readFailed } from '../errors.ts'
 import { WriteGuard } from '../files/write-guard.ts'
 import type { Spill } from '../prepare/request.ts'
-import type { SpilledTranscript } from '../transcript/spill.ts'
+import type { SpilledTranscript } from '../transcript/spill-store.ts'
 import { absolutePath, type OptionType, oneOf, optionsOf, resolveRoots, text } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
 import { hearSignals } from './signals.ts'
@@ -29,8 +29,9 @@ export async function spillFor(
 ): Promise<Spill | undefined> {
   const directory = directoryOf(option, context)
   if (directory === undefined) return undefined
+  await allowIn(directory, guard)
   const [{ spillTo }, { renderTranscript }] = await Promise.all([
-    allowIn(directory, guard),
+    import('../transcript/spill.ts'),
     import('../render/transcript.ts'),
   ])
   return spillTo(directory.path, {
@@ -44,7 +45,7 @@ export async function spillFor(
 /** `spill list`: the transcripts that are saved. */
 export const list: CommandBody = async (context, _, options) => {
   const { format = 'table', spillDir } = optionsOf(options, { format: oneOf(FORMATS), spillDir: text() })
-  const { listSpills } = await import('../transcript/spill.ts')
+  const { listSpills } = await import('../transcript/spill-store.ts')
   const directory = directoryOf(spillDir, context) ?? autoDirectory(context)
   const transcripts = await orNothing(directory.isAuto, () => listSpills(directory.path), [])
   if (format === 'json') await printJson(context, { directory: directory.path, transcripts })
@@ -60,7 +61,8 @@ export const prune: CommandBody = async (context, _, options) => {
   } = optionsOf(options, { format: oneOf(FORMATS), spillDir: text(), olderThan: duration() })
   if (olderThan === undefined) throw invalidConfig('Option --older-than is missing; give an age such as 7d')
   const directory = directoryOf(spillDir, context) ?? autoDirectory(context)
-  const { pruneSpills } = await allowIn(directory, new WriteGuard(resolveRoots(context).paths))
+  await allowIn(directory, new WriteGuard(resolveRoots(context).paths))
+  const { pruneSpills } = await import('../transcript/spill-store.ts')
   const { removed, issues } = await orNothing(
     directory.isAuto,
     () => pruneSpills(directory.path, olderThan, { isDryRun: options.dryRun === true }),
@@ -100,16 +102,15 @@ function autoDirectory({ env, home }: CommandContext): SpillDirectory {
   return { path: join(isAbsolute(state) ? state : join(home, '.local', 'state'), 'dsh-ref', 'spill'), isAuto: true }
 }
 
-/** Asks the guard for a spill directory and what is saved in it; gives the module that writes and removes there. */
-async function allowIn({ path }: SpillDirectory, guard: WriteGuard): Promise<typeof import('../transcript/spill.ts')> {
-  const module = await import('../transcript/spill.ts')
+/** Asks the guard for a spill directory and what is saved in it. */
+async function allowIn({ path }: SpillDirectory, guard: WriteGuard): Promise<void> {
+  const { SPILL_DIRECTORY_NAME } = await import('../transcript/spill-store.ts')
   guard.allow({
     path,
     what: 'spill directory',
     advice: 'name one elsewhere with --spill-dir, $DSH_REF_SPILL_DIR or $XDG_STATE_HOME',
-    directories: module.SPILL_DIRECTORY_NAME,
+    directories: SPILL_DIRECTORY_NAME,
   })
-  return module
 }
 
 async function orNothing<Result>(isAuto: boolean, read: () => Promise<Result>, nothing: Result): Promise<Result> {

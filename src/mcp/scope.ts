@@ -2,7 +2,8 @@
 // and resource finds sessions through here.
 
 import { DshRefError, readFailed } from '../errors.ts'
-import { type Candidate, type CandidateList, type ListOptions, listCandidates } from '../list/candidates.ts'
+import { type Candidate, type CandidateList, listCandidates } from '../list/candidates.ts'
+import type { ListOptions } from '../list/list-options.ts'
 import type { TitleIndex } from '../list/title-index.ts'
 import { locateSession } from '../locate/locate.ts'
 import type { LocatedLog, LocateOptions } from '../locate/located-log.ts'

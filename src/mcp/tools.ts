@@ -3,7 +3,7 @@
 
 import * as z from 'zod'
 import { invalidConfig } from '../errors.ts'
-import type { ListProgress } from '../list/candidates.ts'
+import type { ListProgress } from '../list/list-options.ts'
 import { prepare } from '../pipeline.ts'
 import { capture } from '../prepare/capture.ts'
 import { MAX_REFERENCES } from '../prepare/references.ts'

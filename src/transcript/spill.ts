@@ -1,14 +1,14 @@
-// The spill directory: transcripts of truncated sources are saved in it, each whole or not at all, listed and pruned.
-// What stands in a file is render/transcript.ts.
+// Saves the transcripts of truncated sources in the spill directory, each whole or not at all. What stands in a file is
+// render/transcript.ts; listing and pruning is spill-store.ts.
 
 import { createHash, randomBytes } from 'node:crypto'
-import { constants, type Dirent } from 'node:fs'
-import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, link, lstat, mkdir, open, rename, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { readFailed } from '../errors.ts'
 import { PRIVATE_FILE_MODE, removeOnAbort, type Undisturbed } from '../files/atomic-file.ts'
-import type { ConversationMessage, FullSnapshot, Issue } from '../types.ts'
-import { captureOf, type TranscriptCapture } from './transcript.ts'
+import type { ConversationMessage, FullSnapshot } from '../types.ts'
+import { ignoring, refusalOf } from './system-errors.ts'
+import type { TranscriptCapture } from './transcript.ts'
 
 const PRIVATE_DIRECTORY_MODE = 0o700
 const OTHERS_MODE_BITS = 0o077
@@ -17,20 +17,11 @@ const OTHERS_MODE_BITS = 0o077
 const HASH_DIGITS = 16
 const RANDOM_BYTES = 12
 
-/** The names this tool gives to directories in a spill directory. */
-export const SPILL_DIRECTORY_NAME = /^session-[0-9a-f]{16}$/
-
-/** The names this tool gives to files in them. A temporary is what a killed process left of a save. */
-const FILE_NAME = /^[0-9a-f]{24}-session-reference-[1-9][0-9]*\.txt(?<temporary>\.tmp)?$/
-
 /** A name may be taken, and the directory may be pruned away under the hand; more often than this is no accident. */
 const MAX_ATTEMPTS = 3
 
 /** What a file system without hard links answers. */
 const LINKLESS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
-
-/** Enough of a file to hold the capture record. */
-const HEAD_BYTES = 64 * 1024
 
 const RETRIEVAL_HINT =
   'Read this file for everything that was captured; each message is a run of JSON strings to parse and join. ' +
@@ -158,157 +149,4 @@ async function publish(temporary: string, path: string): Promise<void> {
   }
   // The transcript is saved; a second name that stays is left to prune.
   await unlink(temporary).catch(() => undefined)
-}
-
-/** A file of the spill directory. */
-export interface SpillFile {
-  readonly path: string
-  readonly bytes: number
-  /** Epoch milliseconds. */
-  readonly savedAt: number
-}
-
-/** A transcript of the spill directory. */
-export interface SpilledTranscript extends SpillFile {
-  /** Absent when the file does not begin as a transcript does. */
-  readonly capture?: TranscriptCapture
-}
-
-/** The transcripts saved below `directory`, oldest first. Throws `READ_FAILED` when it cannot be read. */
-export async function listSpills(directory: string): Promise<SpilledTranscript[]> {
-  const transcripts: SpilledTranscript[] = []
-  for (const { isTemporary, ...file } of await filesIn(resolve(directory))) {
-    if (isTemporary) continue
-    const capture = captureOf(await headOf(file.path))
-    transcripts.push({ ...file, ...(capture && { capture }) })
-  }
-  return transcripts
-}
-
-/** What pruning removed, or would remove, and which files it could not. */
-export interface Pruned {
-  readonly removed: readonly SpillFile[]
-  readonly issues: readonly Issue[]
-}
-
-/** Options of `pruneSpills`. */
-export interface PruneOptions {
-  /** Epoch milliseconds; now, if not given. */
-  readonly now?: number
-  /** Say what would be removed, and remove nothing. */
-  readonly isDryRun?: boolean
-}
-
-/**
- * Removes the files below `directory` that this tool named and that were saved more than `olderThanMs` ago, and directories
- * it empties. Links and files of any other name stay. Throws `READ_FAILED` when the directory cannot be read.
- */
-export async function pruneSpills(
-  directory: string,
-  olderThanMs: number,
-  { now = Date.now(), isDryRun = false }: PruneOptions = {},
-): Promise<Pruned> {
-  const removed: SpillFile[] = []
-  const issues: Issue[] = []
-  for (const { isTemporary, ...file } of await filesIn(resolve(directory))) {
-    if (now - file.savedAt <= olderThanMs) continue
-    try {
-      if (!isDryRun) await unlink(file.path)
-      removed.push(file)
-    } catch (cause) {
-      const { message } = refusalOf('remove', file.path, cause)
-      issues.push({ kind: 'unreadable-entry', message, file: file.path })
-    }
-  }
-  if (!isDryRun) {
-    for (const emptied of new Set(removed.map(({ path }) => join(path, '..')))) {
-      // Refused as long as anything is in it, a save under way included.
-      await rmdir(emptied).catch(() => undefined)
-    }
-  }
-  return { removed, issues }
-}
-
-/** Regular files of this tool's names in real directories of its names, oldest first. */
-async function filesIn(root: string): Promise<(SpillFile & { isTemporary: boolean })[]> {
-  const files: (SpillFile & { isTemporary: boolean })[] = []
-  for (const session of await entriesOf(root)) {
-    if (!session.isDirectory() || !SPILL_DIRECTORY_NAME.test(session.name)) continue
-    const directory = join(root, session.name)
-    for (const entry of await entriesOf(directory)) {
-      const name = FILE_NAME.exec(entry.name)
-      if (!name || !entry.isFile()) continue
-      const path = join(directory, entry.name)
-      // Pruned by somebody else in between.
-      const stat = await lstat(path).catch(ignoring('ENOENT'))
-      if (!stat) continue
-      files.push({
-        path,
-        bytes: stat.size,
-        savedAt: Math.floor(stat.mtimeMs),
-        isTemporary: name.groups?.temporary !== undefined,
-      })
-    }
-  }
-  return files.sort((one, other) => one.savedAt - other.savedAt || (one.path < other.path ? -1 : 1))
-}
-
-async function entriesOf(directory: string): Promise<Dirent[]> {
-  try {
-    return await readdir(directory, { withFileTypes: true })
-  } catch (cause) {
-    throw refusalOf('read the spill directory', directory, cause)
-  }
-}
-
-async function headOf(path: string): Promise<string> {
-  try {
-    const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
-    try {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-      return buffer.toString('utf8', 0, bytesRead)
-    } finally {
-      await file.close()
-    }
-  } catch (cause) {
-    // A file that only its owner may read still has a size and an age to list.
-    if (isSystemError(cause)) return ''
-    throw cause
-  }
-}
-
-/** Swallows these errors of the system and no others. */
-function ignoring(...codes: readonly string[]): (error: unknown) => undefined {
-  return (error) => {
-    if (!codes.includes((error as NodeJS.ErrnoException).code ?? '')) throw error
-    return undefined
-  }
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException & { code: string } {
-  // Node's own codes, ERR_…, are bugs of the caller.
-  return /^E[A-Z0-9]+$/.test((error as NodeJS.ErrnoException).code ?? '')
-}
-
-function refusalOf(verb: string, path: string, cause: unknown) {
-  if (!isSystemError(cause)) throw cause
-  const { code } = cause
-  const reason = code === 'ENOENT' ? 'not-found' : 'unreadable'
-  return readFailed(
-    reason,
-    `Cannot ${verb} ${path} (${code})${ADVICE[code] ?? ''}`,
-    { file: path, errno: code },
-    { cause },
-  )
-}
-
-/** What to do about the errors a person meets most. */
-const ADVICE: Readonly<Record<string, string>> = {
-  EACCES: '; check the permissions of its directory',
-  EEXIST: '; a file is where a directory is due',
-  ENOENT: '; name another directory with --spill-dir',
-  ENOSPC: '; the disk is full, see dsh-ref spill prune',
-  ENOTDIR: '; a file or a link is where a directory is due',
-  ELOOP: '; a link is where a directory is due',
-  EPERM: '; it, or its directory, belongs to another user',
 }

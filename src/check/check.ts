@@ -2,30 +2,17 @@
 // their places. Findings are data; nothing is repaired.
 
 import pLimit from 'p-limit'
-import { type DecodeOptions, decodeLog, type LogFacts, type LogReader } from '../decode/decode.ts'
-import { CountedList } from '../decode/issues.ts'
+import { type DecodeOptions, decodeLog, type LogFacts } from '../decode/decode.ts'
 import { DshRefError } from '../errors.ts'
-import { SurfaceReader } from '../fold/surface.ts'
 import { olderGenerations } from '../locate/generations.ts'
 import { locatePath, sourceOf } from '../locate/locate.ts'
 import type { LocatedLog, LocateOptions } from '../locate/located-log.ts'
 import { withRivals } from '../locate/rivals.ts'
 import { requireRoots } from '../locate/roots.ts'
 import { locateAll } from '../locate/scan.ts'
-import { titleOf } from '../project/title.ts'
-import { briefText } from '../text/json-bytes.ts'
-import type {
-  CheckedLog,
-  CheckedPlace,
-  CheckStatus,
-  Finding,
-  Issue,
-  LogOnlyEvent,
-  SessionHeader,
-  Severity,
-  SurfaceEvent,
-  SurfaceMessage,
-} from '../types.ts'
+import type { CheckedLog, CheckedPlace, Issue, SessionHeader } from '../types.ts'
+import { CheckReader } from './check-reader.ts'
+import { Findings, findingOf, refusalFinding, statusOf } from './findings.ts'
 
 /** Logs verified at once: the work is the processor's, not the disk's. */
 const CONCURRENCY = 2
@@ -101,10 +88,13 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
   const { path, header } = log
   const before = new Findings(path)
   const after = new Findings(path)
-  const add: Add = (finding) => before.add(finding)
-  for (const issue of log.issues) add(findingOf(issue))
+  for (const issue of log.issues) before.add(findingOf(issue))
   for (const generation of olderGenerations(path)) {
-    add({ severity: 'note', rule: 'older-generation', message: `An older generation lies beside it: ${generation}` })
+    before.add({
+      severity: 'note',
+      rule: 'older-generation',
+      message: `An older generation lies beside it: ${generation}`,
+    })
   }
   let reader: CheckReader | undefined
   let facts: LogFacts | undefined
@@ -122,7 +112,7 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
   } catch (error) {
     after.add(refusalFinding(error))
   }
-  checkHeaderText(header, (finding) => after.add(finding))
+  checkHeaderText(header, after)
   const findings = [...before.list(), ...(reader?.findings.list() ?? []), ...after.list()]
   return {
     path,
@@ -174,165 +164,14 @@ const REFUSED_BY_DSH: ReadonlySet<string> = new Set([
   'unknown-version',
 ])
 
-type Add = (finding: Omit<Finding, 'file'>) => void
-
-/** One finding for each rule and message, with a count: a million odd rows are one line. */
-class Findings {
-  readonly #file: string
-  readonly #findings = new CountedList<Finding>(({ severity, rule }) => `${severity} ${rule}`)
-
-  constructor(file: string) {
-    this.#file = file
-  }
-
-  add(finding: Omit<Finding, 'file'>): void {
-    this.#findings.add({ ...finding, file: this.#file })
-  }
-
-  list(): Finding[] {
-    return this.#findings.list()
-  }
-}
-
-/** Finds what a complete reading of a surface takes in silence. */
-class CheckReader implements LogReader<void> {
-  events = 0
-  readonly findings: Findings
-  readonly #reader: SurfaceReader
-  readonly #header: SessionHeader
-  #turn: number | undefined
-
-  constructor(header: SessionHeader, file: string) {
-    this.#header = header
-    this.#reader = new SurfaceReader(header, { everyRow: true, wants: () => false })
-    this.findings = new Findings(file)
-  }
-
-  surface(event: SurfaceEvent): void {
-    this.#reader.surface(event)
-    this.events = event.seq + 1
-    this.#checkMessage(event.message(), event)
-  }
-
-  logOnly(event: LogOnlyEvent): void {
-    this.#reader.logOnly(event)
-    this.events = event.seq + 1
-    const { seq, type } = event
-    if (type === 'turn/start') {
-      if (this.#turn !== undefined) this.#note('turn-brackets', 'A turn starts before the one before it ended', seq)
-      this.#turn = seq
-    } else if (type === 'turn/end') {
-      if (this.#turn === undefined) this.#note('turn-brackets', 'A turn ends that was not started', seq)
-      this.#turn = undefined
-    } else if (type === 'session/title') this.#checkTitle(event)
-    else if (type === 'image/offload') this.#checkOffload(event)
-    else if (this.#header.version >= 3 && type.startsWith('tool/code-dispatch')) {
-      this.#refusedByDsh('retired-event', `${briefText(type)} has another name from version 3 on`, seq)
-    } else if (this.#header.version >= 2 && type === 'assistant/chunk') {
-      this.#refusedByDsh('retired-event', `${type} events end with version 1`, seq)
-    }
-  }
-
-  finish(): void {}
-
-  #checkMessage(message: SurfaceMessage, event: SurfaceEvent): void {
-    const { seq, text, sourceKind, type } = message
-    if (!text.isWellFormed()) this.#note('lone-surrogate', 'A message holds a lone surrogate, printed as U+FFFD', seq)
-    const { version } = this.#header
-    if (version === 4 && sourceKind.startsWith('plugin')) {
-      this.#refusedByDsh('retired-source', `A ${type} has a source of kind plugin, which version 4 retired`, seq)
-    }
-    if (type === 'assistant/message') this.#checkAssistant(event.data(), seq)
-    if (version === 4 && type === 'tool/result' && message.role !== 'tool') {
-      this.#refusedByDsh('retired-shape', 'A tool/result has the wrapper that version 4 retired', seq)
-    }
-  }
-
-  #checkAssistant(data: unknown, seq: number): void {
-    const { message, stream } = data as { message: { source: Record<string, unknown> }; stream?: unknown }
-    const { provider, model } = message.source
-    if (typeof provider !== 'string' || typeof model !== 'string') {
-      this.#refusedByDsh('message-source', 'An assistant/message does not name its provider and model', seq)
-    }
-    if (this.#header.version >= 2 && this.#header.version <= 4 && !Array.isArray(stream)) {
-      this.#refusedByDsh('message-stream', 'An assistant/message has no stream', seq)
-    }
-  }
-
-  #checkTitle(event: LogOnlyEvent): void {
-    const title = titleOf(event.data())
-    if (title === undefined) this.#refusedByDsh('title-shape', 'A session/title holds no title', event.seq)
-    else if (!title.isWellFormed())
-      this.#note('lone-surrogate', 'A title holds a lone surrogate, printed as U+FFFD', event.seq)
-  }
-
-  /** Offloaded images must stand on messages of the surface (FORMAT.md section 5); text is not touched either way. */
-  #checkOffload(event: LogOnlyEvent): void {
-    const data = event.data() as { targets?: unknown } | null
-    const targets = Array.isArray(data?.targets) ? data.targets : []
-    const missing = targets.find((target: unknown) => {
-      const seq = (target as { seq?: unknown } | null)?.seq
-      return typeof seq !== 'number' || !this.#reader.has(seq)
-    })
-    if (targets.length === 0 || missing !== undefined) {
-      this.#refusedByDsh(
-        'image-offload-target',
-        'An image/offload names a message that is not on the surface',
-        event.seq,
-      )
-    }
-  }
-
-  #note(rule: string, message: string, seq: number): void {
-    this.findings.add({ severity: 'note', rule, message, seq })
-  }
-
-  #refusedByDsh(rule: string, message: string, seq: number): void {
-    this.findings.add({ severity: 'refused-by-dsh', rule, message, seq })
-  }
-}
-
-function checkHeaderText(header: SessionHeader, add: Add): void {
+function checkHeaderText(header: SessionHeader, findings: Findings): void {
   for (const field of ['id', 'cwd'] as const) {
     if (header[field]?.isWellFormed() !== false) continue
-    add({ severity: 'note', rule: 'lone-surrogate', message: `The header's ${field} holds a lone surrogate`, line: 1 })
+    findings.add({
+      severity: 'note',
+      rule: 'lone-surrogate',
+      message: `The header's ${field} holds a lone surrogate`,
+      line: 1,
+    })
   }
-}
-
-function findingOf({ kind, message, line, frame, seq, count }: Issue): Omit<Finding, 'file'> {
-  return {
-    severity: 'issue',
-    rule: kind,
-    message,
-    ...(line !== undefined && { line }),
-    ...(frame !== undefined && { frame }),
-    ...(seq !== undefined && { seq }),
-    ...(count !== undefined && { count }),
-  }
-}
-
-function refusalFinding(error: unknown): Omit<Finding, 'file'> {
-  if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
-  const { reason } = error
-  const { rule, file, line, frame, seq, expected, actual } = error.facts
-  const prefix = `${file}: `
-  return {
-    severity: reason === 'corrupt' || reason === 'unsupported' ? reason : 'unreadable',
-    rule: typeof rule === 'string' ? rule : (reason ?? 'unreadable'),
-    // The finding names its file beside the message.
-    message: error.message.startsWith(prefix) ? error.message.slice(prefix.length) : error.message,
-    ...(typeof line === 'number' && { line }),
-    ...(typeof frame === 'number' && { frame }),
-    ...(typeof seq === 'number' && { seq }),
-    ...(expected !== undefined && { expected }),
-    ...(actual !== undefined && { actual }),
-  }
-}
-
-function statusOf(findings: readonly Pick<Finding, 'severity'>[]): CheckStatus {
-  const has = (severity: Severity) => findings.some((finding) => finding.severity === severity)
-  if (has('corrupt')) return 'corrupt'
-  if (has('unsupported')) return 'unsupported'
-  if (has('unreadable')) return 'unreadable'
-  return has('issue') || has('refused-by-dsh') ? 'issues' : 'ok'
 }

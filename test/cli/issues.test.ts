@@ -1,6 +1,7 @@
 // Which issues a line on stderr names when it cannot name all: the gravest, whatever the order in which they were met.
 import { describe, expect, test } from 'vitest'
-import { createPrint, describeIssues } from '../../src/cli/print.ts'
+import { createPrint } from '../../src/cli/print.ts'
+import { describeIssues } from '../../src/render/issues.ts'
 import type { Issue, IssueKind } from '../../src/types.ts'
 
 const issue = (kind: IssueKind, file: string): Issue => ({ kind, message: 'm', file })

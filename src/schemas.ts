@@ -59,6 +59,10 @@ export const CandidateSchema = z.strictObject({
   uri: z.string().regex(/^dsh-session:[A-Za-z0-9_-]+$/),
   path: z.string().describe('The log'),
   title: z.string().exactOptional().describe('Absent when there is none or the log cannot be read'),
+  firstMessage: z
+    .string()
+    .exactOptional()
+    .describe('The beginning of the first message of the user, as one line; absent when there is none'),
   formatVersion: z.number().int().min(0),
   origin: z.string().exactOptional(),
   parentSession: z.string().exactOptional(),
@@ -94,7 +98,6 @@ const MatchSchema = z.strictObject({
 export const SearchSchema = z.array(
   z.strictObject({
     ...CandidateSchema.shape,
-    firstMessage: z.string().exactOptional().describe('The beginning of the first message of the user, as one line'),
     namedBy: z.array(z.enum(['title', 'id', 'cwd'])).describe('Names that hold any of the words'),
     matchingLines: z.number().int().min(0),
     matches: z.array(MatchSchema),

@@ -10,6 +10,7 @@ import type { TitleIndex } from '../list/title-index.ts'
 import { parseLogName } from '../locate/paths.ts'
 import { shownTitle } from '../project/title.ts'
 import { encodeSessionUri } from '../reference/uri.ts'
+import { untitledName } from '../render/name.ts'
 import { holdsText } from '../text/folded-text.ts'
 import { titleIndexOf } from './cache.ts'
 import { spellingsOf } from './directories.ts'
@@ -19,7 +20,8 @@ import { resolveRoots } from './roots.ts'
 /** What completion says of a session. */
 export interface OfferedSession {
   readonly sessionId: string
-  readonly title: string | undefined
+  /** Its title, or what stands in for one; `undefined` when it said nothing. */
+  readonly name: string | undefined
   /** Newest known time of the session, epoch milliseconds. */
   readonly time: number | undefined
   readonly cwd: string | undefined
@@ -37,9 +39,9 @@ const PATIENCE_MILLISECONDS = 1000
 /** Directories without an entry that are looked into before the list is made instead. */
 const MAX_UNKNOWN = 20
 
-const TITLE_LENGTH = 60
+const NAME_LENGTH = 60
 
-/** Sessions whose argument begins with the word; when there is none, those with the word in title, directory or id. */
+/** Sessions whose argument begins with the word; when there is none, those with the word in name, directory or id. */
 export async function offerSessions(word: string, context: CommandContext, isRaw: boolean): Promise<OfferedSessions> {
   const query = word.startsWith('dsh-session:') ? '' : word.replace(/^id:/, '')
   const roots = resolveRoots(context).paths
@@ -61,7 +63,7 @@ export async function offerSessions(word: string, context: CommandContext, isRaw
   const byId = offered(word, sessions)
   if (byId.length > 0 || query === '') return { items: finish(byId), isByTitle: false }
   const hasText = holdsText(query)
-  const named = sessions.filter(({ sessionId, title, cwd }) => [sessionId, title, cwd].some(hasText))
+  const named = sessions.filter(({ sessionId, name, cwd }) => [sessionId, name, cwd].some(hasText))
   return { items: finish(offered('', named)), isByTitle: true }
 }
 
@@ -117,13 +119,16 @@ async function listed(
   }
 }
 
-function offeredCandidate({ sessionId, title, updatedAt, createdAt, cwd }: Candidate): OfferedSession {
-  return { sessionId, title, time: updatedAt ?? createdAt, cwd }
+function offeredCandidate(candidate: Candidate): OfferedSession {
+  const { sessionId, title, updatedAt, createdAt, cwd } = candidate
+  return { sessionId, name: title ?? untitledName(candidate), time: updatedAt ?? createdAt, cwd }
 }
 
 function offeredOf(brief: NonNullable<IndexEntry['brief']>, reading: IndexEntry['reading']): OfferedSession {
   const { id, createdAt, cwd } = brief
-  return { sessionId: id, title: shownTitle(reading?.title), time: reading?.updatedAt ?? createdAt, cwd }
+  const title = shownTitle(reading?.title)
+  const name = title ?? (reading && untitledName({ ...reading, title }))
+  return { sessionId: id, name, time: reading?.updatedAt ?? createdAt, cwd }
 }
 
 /** Full paths of what is in a directory; nothing when it cannot be read, which the command itself will say. */
@@ -187,10 +192,10 @@ async function otherReadings(
   }
 }
 
-function about({ title = '', time }: OfferedSession, now: number): string {
+function about({ name = '', time }: OfferedSession, now: number): string {
   // One line without anything that would drive a terminal.
-  const text = title.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
-  const short = text.length > TITLE_LENGTH ? `${[...text].slice(0, TITLE_LENGTH - 1).join('')}…` : text
+  const text = name.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
+  const short = text.length > NAME_LENGTH ? `${[...text].slice(0, NAME_LENGTH - 1).join('')}…` : text
   const age = time === undefined ? '' : ageOf(now - time)
   return [short, age].filter((part) => part !== '').join(', ') || 'session'
 }

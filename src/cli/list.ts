@@ -34,6 +34,7 @@ const FIELDS = [
   'uri',
   'path',
   'title',
+  'firstMessage',
   'formatVersion',
   'origin',
   'parentSession',
@@ -62,7 +63,15 @@ const TSV_FIELDS: readonly Field[] = [
 ]
 
 /** Fields that are known only once a log was read whole. */
-const READ_FIELDS: ReadonlySet<Field> = new Set(['label', 'mention', 'title', 'updatedAt', 'health', 'issues'])
+const READ_FIELDS: ReadonlySet<Field> = new Set([
+  'label',
+  'mention',
+  'title',
+  'firstMessage',
+  'updatedAt',
+  'health',
+  'issues',
+])
 
 /** Time before the first word about progress, and between two, in milliseconds. */
 const PROGRESS_AFTER = 2000

@@ -6,6 +6,7 @@ import { type Candidate, type CandidateList, listCandidates } from '../list/cand
 import { whyNothing } from '../locate/nothing-found.ts'
 import { MAX_REFERENCES } from '../prepare/references.ts'
 import { project } from '../project/project.ts'
+import { untitledName } from '../render/name.ts'
 import { renderPick } from '../render/pick.ts'
 import { holdsText } from '../text/folded-text.ts'
 import { titleIndexOf } from './cache.ts'
@@ -92,6 +93,7 @@ async function choose(
   reading: ReadingOptions,
 ): Promise<Candidate[]> {
   const { AutocompletePrompt, isCancel } = await import('@clack/core')
+  const dim = context.stderr.hasColor ? new (await import('chalk')).Chalk({ level: 1 }).dim : undefined
   const byId = new Map(candidates.map((candidate) => [candidate.sessionId, candidate]))
   const previews = new Map<string, readonly { role: string; text: string }[]>()
   let rest: NodeJS.Timeout | undefined
@@ -109,9 +111,9 @@ async function choose(
     return known
   }
   const prompt = new AutocompletePrompt<{ value: string; label: string }>({
-    options: candidates.map(({ sessionId, label, cwd = '' }) => ({
+    options: candidates.map(({ sessionId, label, firstMessage = '', cwd = '' }) => ({
       value: sessionId,
-      label: `${label} ${cwd} ${sessionId}`,
+      label: `${label} ${firstMessage} ${cwd} ${sessionId}`,
     })),
     multiple: true,
     initialUserInput: query,
@@ -131,6 +133,7 @@ async function choose(
         omitted,
         error: this.state === 'error' ? this.error : '',
         columns: output.columns ?? 80,
+        dim,
       })
     },
   })
@@ -144,8 +147,10 @@ async function choose(
   return taken
 }
 
-function rowOf({ sessionId, label, cwd }: Candidate) {
-  return { sessionId, label, cwd }
+function rowOf(candidate: Candidate) {
+  const { sessionId, label, cwd } = candidate
+  const name = untitledName(candidate)
+  return { sessionId, name: name ?? label, isTitle: name === undefined, cwd }
 }
 
 /** Whether every word of a query is somewhere in a text. */

@@ -10,7 +10,7 @@ import {
 } from '../decode/decode.ts'
 import { DshRefError, readFailed } from '../errors.ts'
 import { project } from '../project/project.ts'
-import { titleOf } from '../project/title.ts'
+import { openingOf, titleOf } from '../project/title.ts'
 import type { LogOnlyEvent, Replacement, SessionHeader, SurfaceEvent, SurfaceMessage } from '../types.ts'
 import { type FoldPlan, isViolation, SurfaceFold } from './fold.ts'
 import type { FoldViolation } from './violation.ts'
@@ -69,14 +69,21 @@ export async function readSurface(source: LogSource, options: SurfaceOptions = {
 /** What a list shows of a log that was read whole. */
 export interface TitleReading extends LogFacts {
   readonly title: string | undefined
+  /** The beginning of the first message of the user, as one line. */
+  readonly firstMessage: string | undefined
   /** What a later read of the same log needs in order to go on where this one ended. */
   readonly resume: TitleResume | undefined
 }
 
-/** A place where reading can go on, and the title as it was there. JSON. */
-export interface TitleResume {
+/** A place where reading can go on, and what was known there. JSON. */
+export interface TitleResume extends Known {
   readonly point: ResumePoint
+}
+
+/** What is picked up in reading a log for its title. */
+interface Known {
   readonly title?: string
+  readonly firstMessage?: string
 }
 
 /**
@@ -91,7 +98,7 @@ export async function readTitle(
   if (earlier) {
     const { header, resume } = earlier
     try {
-      return await readTitleFrom(source, { ...options, resumeFrom: { header, point: resume.point } }, resume.title)
+      return await readTitleFrom(source, { ...options, resumeFrom: { header, point: resume.point } }, resume)
     } catch (error) {
       // The rest alone cannot always be judged: a replacement may shadow what stands before it. The whole log decides.
       if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
@@ -100,22 +107,22 @@ export async function readTitle(
   return readTitleFrom(source, options)
 }
 
-async function readTitleFrom(source: LogSource, options: DecodeOptions, title?: string): Promise<TitleReading> {
+async function readTitleFrom(source: LogSource, options: DecodeOptions, known: Known = {}): Promise<TitleReading> {
   let reader: TitleReader | undefined
   const { facts } = await decodeLog(
     source,
     (header) => {
-      reader = new TitleReader(header, title)
+      reader = new TitleReader(header, known)
       return reader
     },
     options,
   )
   const { resumePoint: point } = facts
-  const titleAtMark = reader?.titleAtMark
   return {
     ...facts,
     title: reader?.title,
-    resume: point && { point, ...(titleAtMark !== undefined && { title: titleAtMark }) },
+    firstMessage: reader?.firstMessage,
+    resume: point && { point, ...reader?.knownAtMark },
   }
 }
 
@@ -247,19 +254,41 @@ export class SurfaceReader implements LogReader<Reading> {
 }
 
 /**
- * Folds without reading messages. A fold that starts inside a log knows less than one that starts at its beginning, so it
+ * Folds without reading messages, but for the first one of the user. A fold that starts inside a log knows less than one that starts at its beginning, so it
  * refuses more, and never takes what the other refuses.
  */
 class TitleReader extends SurfaceReader {
-  titleAtMark: string | undefined
+  knownAtMark: Known
+  firstMessage: string | undefined
 
-  constructor(header: SessionHeader, title: string | undefined) {
+  constructor(header: SessionHeader, { title, firstMessage }: Known) {
     super(header, { wants: () => false }, title)
-    this.titleAtMark = title
+    this.firstMessage = firstMessage
+    this.knownAtMark = this.#known
+  }
+
+  override surface(event: SurfaceEvent): void {
+    if (this.firstMessage === undefined && event.type === 'user/message') this.firstMessage = openingIn(event)
+    super.surface(event)
   }
 
   mark(): void {
-    this.titleAtMark = this.title
+    this.knownAtMark = this.#known
+  }
+
+  get #known(): Known {
+    const { title, firstMessage } = this
+    return { ...(title !== undefined && { title }), ...(firstMessage !== undefined && { firstMessage }) }
+  }
+}
+
+function openingIn(event: SurfaceEvent): string | undefined {
+  try {
+    return openingOf(event.message())
+  } catch (error) {
+    // Whether a message has the right shape is for those to say who read it.
+    if (error instanceof DshRefError && error.code === 'SESSION_REFERENCE_READ_FAILED') return undefined
+    throw error
   }
 }
 

@@ -35,6 +35,8 @@ export interface Candidate {
   readonly path: string
   /** Absent when there is none, it is blank, or nobody has looked. */
   readonly title?: string
+  /** The beginning of the first message of the user, as one line; absent when there is none, or nobody has looked. */
+  readonly firstMessage?: string
   readonly formatVersion: number
   readonly origin?: string
   readonly parentSession?: string
@@ -167,7 +169,7 @@ async function makeList(options: ListOptions, limit: number): Promise<SessionLis
 function candidateFrom(session: Session, targetCwd: string | undefined, archived: ArchivedByRoot): Candidate {
   const { id, path, sizeBytes, brief, entry } = session
   const title = shownTitle(entry.reading?.title)
-  const updatedAt = entry.reading?.updatedAt
+  const { updatedAt, firstMessage } = entry.reading ?? {}
   const label = labelOf(title, id)
   return {
     sessionId: id,
@@ -179,6 +181,7 @@ function candidateFrom(session: Session, targetCwd: string | undefined, archived
     uri: encodeSessionUri(id),
     path,
     ...(title !== undefined && { title }),
+    ...(firstMessage !== undefined && { firstMessage }),
     formatVersion: formatVersionOf(session),
     ...(brief?.origin !== undefined && { origin: brief.origin }),
     ...(brief?.parentSession !== undefined && { parentSession: brief.parentSession }),

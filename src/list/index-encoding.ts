@@ -51,6 +51,7 @@ export function encodeEntries(entries: Iterable<readonly [string, Kept]>): Buffe
       json(reading?.health),
       json(title),
       json(reading?.updatedAt),
+      json(reading?.firstMessage),
       detail.length,
       detail === '' ? 0 : checksumOf(Buffer.from(detail, 'latin1')),
     ]

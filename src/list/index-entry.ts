@@ -39,6 +39,8 @@ export interface LogBrief {
 export interface LogReading {
   readonly health: 'ok' | 'torn' | 'corrupt' | 'unsupported'
   readonly title: string | undefined
+  /** The beginning of the first message of the user, as one line. */
+  readonly firstMessage: string | undefined
   /** Time of the newest stored event, epoch milliseconds; absent when the log was refused. */
   readonly updatedAt: number | undefined
 }
@@ -75,13 +77,14 @@ export function detailsOf({ details }: Pick<IndexEntry, 'details'>): LogDetails 
 /** What a list keeps of a reading. */
 export function readingOf({
   title,
+  firstMessage,
   updatedAt,
   isTorn,
   issues,
-}: Pick<TitleReading, 'title' | 'updatedAt' | 'isTorn' | 'issues'>): LogReading {
+}: Pick<TitleReading, 'title' | 'firstMessage' | 'updatedAt' | 'isTorn' | 'issues'>): LogReading {
   // Rows left out at the end are a damaged end as well.
   const isDamaged = isTorn || issues.some(({ kind }) => kind === 'discarded-rows')
-  return { health: isDamaged ? 'torn' : 'ok', title, updatedAt }
+  return { health: isDamaged ? 'torn' : 'ok', title, firstMessage, updatedAt }
 }
 
 /** Why a log that could not be read is refused, in the words of an entry. */

@@ -6,9 +6,9 @@ import { isOurs } from '../files/ownership.ts'
 
 /**
  * First words of the file. Raise the number whenever an entry changes its shape, or reading the same log would give
- * another header, title, health or issue than before.
+ * another header, title, first message, health or issue than before.
  */
-const FORMAT = 'dsh-ref title index 5'
+const FORMAT = 'dsh-ref title index 6'
 
 /** Entries kept, those seen last first; with some 700 bytes each a file of 14 MB. */
 export const MAX_ENTRIES = 20_000

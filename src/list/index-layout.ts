@@ -28,8 +28,9 @@ export const FIELD = {
   health: 13,
   title: 14,
   updatedAt: 15,
-  detailLength: 16,
-  detailChecksum: 17,
+  firstMessage: 16,
+  detailLength: 17,
+  detailChecksum: 18,
 }
 
 /** Values of one entry. */

@@ -67,7 +67,7 @@ export class LogReadings {
         session.failure = issue
         return
       }
-      const reading = { health, title: undefined, updatedAt: undefined }
+      const reading = { health, title: undefined, firstMessage: undefined, updatedAt: undefined }
       session.entry = indexEntry({ ...placeOf(entry), reading, details: { ...details, readingIssues: [issue] } })
     } finally {
       this.#logsRead++

@@ -76,6 +76,7 @@ export class StoredEntry implements IndexEntry {
     return {
       health,
       title: this.#text(FIELD.title),
+      firstMessage: this.#text(FIELD.firstMessage),
       updatedAt: (this.#value(FIELD.updatedAt) as number | null) ?? undefined,
     }
   }

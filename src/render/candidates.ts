@@ -2,10 +2,11 @@
 // lists only is loaded for those: string-width alone takes as long to load as five thousand sessions to list.
 
 import type { ChalkInstance } from 'chalk'
+import { type NamedRow, untitledName } from './name.ts'
 import { visible } from './visible.ts'
 
 /** What the table shows of a session. */
-export interface CandidateRow {
+export interface CandidateRow extends NamedRow {
   readonly sessionId: string
   readonly label: string
   readonly cwd?: string
@@ -56,11 +57,13 @@ interface Column {
 
 const HEALTH: Column = { title: 'HEALTH', cell: ({ health }) => health, short: 'when-odd' }
 
+const LABEL: Column = { title: 'LABEL', cell: labelCell, least: [24, 24, 8], short: 'always' }
+
 const PARENT: Column = { title: 'PARENT', cell: parentCell, least: [16, 16, 8], short: 'when-odd' }
 
 const COLUMNS: readonly Column[] = [
   HEALTH,
-  { title: 'LABEL', cell: labelCell, least: [24, 24, 8], short: 'always' },
+  LABEL,
   { title: 'ID', cell: ({ sessionId }) => visible(sessionId), least: [WHOLE, 14, 8], short: 'always' },
   {
     title: 'CWD',
@@ -80,13 +83,10 @@ const COLUMNS: readonly Column[] = [
 /** The table, a line a row. Control and bidi characters are shown as escapes. */
 export async function renderTable(rows: readonly CandidateRow[], options: TableOptions): Promise<string> {
   if (rows.length === 0) return ''
-  const texts = rows.flatMap(({ label, sessionId, cwd = '', origin = '', parentSession = '' }) => [
-    label,
-    sessionId,
-    cwd,
-    origin,
-    parentSession,
-  ])
+  const texts = rows.flatMap((row) => {
+    const { sessionId, cwd = '', origin = '', parentSession = '' } = row
+    return [nameOf(row), sessionId, cwd, origin, parentSession]
+  })
   if (!texts.every((text) => isSimple(visible(text)))) library ??= await import('./text.ts')
   const odd = new Set<Column>()
   if (rows.some(({ health }) => health !== 'ok')) odd.add(HEALTH)
@@ -110,7 +110,9 @@ export async function renderTable(rows: readonly CandidateRow[], options: TableO
     if (!chalk) return plain
     const colored = padded.map((cell, index) => {
       if (isHeader) return chalk.bold(cell)
-      return columns[index] === HEALTH ? coloredHealth(chalk, line[index] as string, cell) : cell
+      if (columns[index] === HEALTH) return coloredHealth(chalk, line[index] as string, cell)
+      const row = rows[options.hasHeader ? lineIndex - 1 : lineIndex] as CandidateRow
+      return columns[index] === LABEL && untitledName(row) !== undefined ? chalk.dim(cell) : cell
     })
     return colored.join(gap)
   })
@@ -126,19 +128,26 @@ export function tsvField(value: unknown): string {
 
 const TSV_ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-function labelCell({ label }: CandidateRow): string {
-  const start = label.slice(0, 8 * MAX_LABEL_COLUMNS)
-  return cut(visible(start.length < label.length ? `${start}…` : start), MAX_LABEL_COLUMNS)
+/** A session that said nothing is known by its label, which is its id then. */
+function nameOf(row: CandidateRow): string {
+  return untitledName(row) ?? row.label
 }
 
-/** Whether a fork, or a sub-agent, has the label of another row: by its label alone nobody could tell the two apart. */
+function labelCell(row: CandidateRow): string {
+  const name = nameOf(row)
+  const start = name.slice(0, 8 * MAX_LABEL_COLUMNS)
+  return cut(visible(start.length < name.length ? `${start}…` : start), MAX_LABEL_COLUMNS)
+}
+
+/** Whether a fork, or a sub-agent, has the name of another row: by its name alone nobody could tell the two apart. */
 function hasNamesakes(rows: readonly CandidateRow[]): boolean {
   const seen = new Map<string, boolean>()
-  for (const { label, parentSession } of rows) {
-    const isChild = parentSession !== undefined
-    const namesake = seen.get(label)
+  for (const row of rows) {
+    const isChild = row.parentSession !== undefined
+    const name = nameOf(row)
+    const namesake = seen.get(name)
     if (namesake !== undefined && (namesake || isChild)) return true
-    seen.set(label, isChild)
+    seen.set(name, isChild)
   }
   return false
 }

@@ -6,13 +6,18 @@ import { cutToWidth, displayWidth, padToWidth, visible } from './text.ts'
 const LIST_LINES = 10
 const PREVIEW_LINES = 8
 
-const LABEL_COLUMNS = 44
+const NAME_COLUMNS = 44
 const ID_COLUMNS = 24
+
+/** Pointer and mark in front of a session. */
+const MARK_COLUMNS = 6
 
 /** One session to pick. */
 export interface PickedRow {
   readonly sessionId: string
-  readonly label: string
+  /** Its title, or what stands in for one. */
+  readonly name: string
+  readonly isTitle: boolean
   readonly cwd: string | undefined
 }
 
@@ -29,26 +34,27 @@ export interface PickScreen {
   readonly omitted: number
   readonly error: string
   readonly columns: number
+  /** Makes a text dim; default: not at all. */
+  readonly dim?: ((text: string) => string) | undefined
 }
 
 /** The screen as lines that fit the terminal. */
-export function renderPick({ typed, rows, cursor, picked, preview, omitted, error, columns }: PickScreen): string {
+export function renderPick(screen: PickScreen): string {
+  const { typed, rows, cursor, picked, preview, omitted, error, columns, dim = (text) => text } = screen
   const width = Math.max(20, columns - 1)
   const start = Math.max(0, Math.min(cursor - Math.floor(LIST_LINES / 2), rows.length - LIST_LINES))
   const shown = rows.slice(start, start + LIST_LINES)
   const widthOf = (cell: (row: PickedRow) => string, most: number) =>
     Math.min(most, Math.max(0, ...shown.map((row) => displayWidth(visible(cell(row))))))
-  const labels = widthOf(({ label }) => label, LABEL_COLUMNS)
+  const names = widthOf(({ name }) => name, NAME_COLUMNS)
   const ids = widthOf(({ sessionId }) => sessionId, ID_COLUMNS)
   const lines = shown.map((row, index) => {
     const mark = picked.has(row.sessionId) ? '[x]' : '[ ]'
     const pointer = start + index === cursor ? '>' : ' '
-    const cells = [
-      padToWidth(visible(row.label), labels),
-      padToWidth(visible(row.sessionId), ids),
-      visible(row.cwd ?? '-'),
-    ]
-    return cutToWidth(`${pointer} ${mark} ${cells.join('  ')}`, width)
+    const name = padToWidth(visible(row.name), Math.min(names, width - MARK_COLUMNS))
+    const others = `  ${padToWidth(visible(row.sessionId), ids)}  ${visible(row.cwd ?? '-')}`
+    const room = width - MARK_COLUMNS - displayWidth(name)
+    return `${pointer} ${mark} ${row.isTitle ? name : dim(name)}${cutToWidth(others, room)}`
   })
   const more = omitted === 0 ? '' : ` (${omitted} more not offered, see --limit)`
   const count = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}${more}, ${picked.size} of 3 marked`

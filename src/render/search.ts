@@ -3,14 +3,13 @@
 
 import type { ChalkInstance } from 'chalk'
 import { fromHome, localTime } from './candidates.ts'
+import { type NamedRow, NO_TITLE, untitledName } from './name.ts'
 import { cutStartToWidth, cutToWidth, displayWidth } from './text.ts'
 import { visible } from './visible.ts'
 
 /** A session, as far as it is shown. */
-export interface FoundRow {
+export interface FoundRow extends NamedRow {
   readonly sessionId: string
-  readonly title?: string
-  readonly firstMessage?: string
   readonly cwd?: string
   readonly createdAt?: number
   readonly updatedAt?: number
@@ -45,9 +44,6 @@ export interface FoundOptions {
 
 const INDENT = '    '
 const GAP = '  '
-
-/** Stands before the beginning of the first message where there is no title. */
-const NO_TITLE = '(no title)'
 
 /** Lines of context say little; a longer one is cut. */
 const CONTEXT_LENGTH = 400
@@ -104,13 +100,8 @@ export function renderFound(
 }
 
 function headOf(row: FoundRow, { columns, home }: FoundOptions, chalk: ChalkInstance | undefined): string {
-  const { sessionId, title, firstMessage, cwd, createdAt, updatedAt } = row
-  const hasTitle = title !== undefined && title !== ''
-  const label = hasTitle
-    ? visible(title)
-    : firstMessage === undefined
-      ? NO_TITLE
-      : `${NO_TITLE} ${visible(firstMessage)}`
+  const { sessionId, title, cwd, createdAt, updatedAt } = row
+  const name = visible(title ?? untitledName(row) ?? NO_TITLE)
   const facts = [
     visible(sessionId),
     cwd === undefined ? '-' : visible(fromHome(cwd, home)),
@@ -118,10 +109,10 @@ function headOf(row: FoundRow, { columns, home }: FoundOptions, chalk: ChalkInst
   ].join(GAP)
   const room =
     columns === undefined ? undefined : Math.max(MIN_LABEL_COLUMNS, columns - displayWidth(facts) - GAP.length)
-  const cut = cutTo(label, room)
+  const cut = cutTo(name, room)
   if (columns !== undefined && displayWidth(cut + GAP + facts) > columns) return cutTo(cut + GAP + facts, columns)
   if (!chalk) return cut + GAP + facts
-  return `${hasTitle ? chalk.bold(cut) : chalk.dim(cut)}${GAP}${facts}`
+  return `${title === undefined ? chalk.dim(cut) : chalk.bold(cut)}${GAP}${facts}`
 }
 
 const MIN_LABEL_COLUMNS = 16

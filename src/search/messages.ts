@@ -16,16 +16,3 @@ export type SearchRole = 'user' | 'assistant' | 'tool'
 
 /** A seq, and that of the event that took its place. */
 export type Shadowing = readonly [seq: number, bySeq: number]
-
-/** A first message is there to know a session by, not to be read. */
-const FIRST_LINE_LENGTH = 200
-
-/** The beginning of a text as one line; `undefined` when there is nothing to see in it. */
-export function firstLineOf(text: string): string | undefined {
-  const line = text
-    .slice(0, 4 * FIRST_LINE_LENGTH)
-    .replace(/\s+/g, ' ')
-    .trim()
-  if (line === '') return undefined
-  return line.length <= FIRST_LINE_LENGTH ? line : `${line.slice(0, FIRST_LINE_LENGTH - 1).trimEnd()}…`.toWellFormed()
-}

@@ -15,9 +15,9 @@ import { readLongestPrefix } from '../fold/salvage.ts'
 import { foldRefusal } from '../fold/surface.ts'
 import { type LogReading, readingOf } from '../list/index-entry.ts'
 import { project } from '../project/project.ts'
-import { titleOf } from '../project/title.ts'
+import { openingOf, titleOf } from '../project/title.ts'
 import type { Issue, LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage, SurfaceType } from '../types.ts'
-import { firstLineOf, type SearchMessage, type Shadowing } from './messages.ts'
+import type { SearchMessage, Shadowing } from './messages.ts'
 
 /** Options of reading texts. */
 export interface TextOptions extends Omit<DecodeOptions, 'texts' | 'resumeFrom' | 'untilSeq'> {
@@ -27,15 +27,13 @@ export interface TextOptions extends Omit<DecodeOptions, 'texts' | 'resumeFrom' 
   readonly keeps?: ((text: string) => boolean) | undefined
 }
 
-/** What reading a log gave: all of it, or what was added to it. */
+/** What reading a log gave: all of it, or what was added to it; the first message is of those that were read. */
 export interface LogTexts extends LogReading {
   /** In log order; with `isResumed` only those that were added. */
   readonly messages: readonly SearchMessage[]
   readonly isResumed: boolean
   /** Messages read earlier that were replaced since. */
   readonly shadowings: readonly Shadowing[]
-  /** The beginning of the first message of the user, of those that were read. */
-  readonly firstMessage: string | undefined
   readonly issues: readonly Issue[]
   /** Where to go on when the log has grown; absent when it will have to be read from its beginning. */
   readonly memo: TextMemo | undefined
@@ -94,15 +92,14 @@ async function readOnce(
 
 function textsOf(read: Read & { readonly degraded?: unknown }, isResumed: boolean): LogTexts {
   const { reader, issues, header, resumePoint, work } = read
-  const { title } = reader
-  const reading = readingOf({ ...read, title })
+  const { title, firstMessage } = reader
+  const reading = readingOf({ ...read, title, firstMessage })
   return {
     ...reading,
     health: read.degraded === undefined ? reading.health : 'corrupt',
     messages: reader.messages,
     isResumed,
     shadowings: reader.shadowings,
-    firstMessage: reader.firstMessage,
     issues,
     memo: read.degraded === undefined && resumePoint ? reader.memoAt(header, resumePoint) : undefined,
     bytesRead: work.bytesRead,
@@ -209,9 +206,10 @@ class TextReader implements LogReader<TextReader> {
     if (!projected) return
     const { seq, role, checkpoint } = projected
     const text = projected.text.toWellFormed()
-    if (role === 'user' && !checkpoint && seq < this.#firstSeq) {
+    const opening = seq < this.#firstSeq ? openingOf(message) : undefined
+    if (opening !== undefined) {
       this.#firstSeq = seq
-      this.#firstMessage = firstLineOf(text)
+      this.#firstMessage = opening
     }
     if (this.#options.keeps?.(text) === false) return
     this.messages.push({ seq, role, checkpoint, text, ...(shadowedBySeq !== undefined && { shadowedBySeq }) })

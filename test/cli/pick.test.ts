@@ -121,7 +121,7 @@ test('refuses politely without a terminal', async () => {
 })
 
 test('the screen never is wider than the terminal', () => {
-  const rows = [{ sessionId: '书'.repeat(30), label: 'a'.repeat(100), cwd: '/x'.repeat(100) }]
+  const rows = [{ sessionId: '书'.repeat(30), name: 'a'.repeat(100), isTitle: true, cwd: '/x'.repeat(100) }]
   const screen = renderPick({
     omitted: 0,
     typed: '',

@@ -61,6 +61,7 @@ const entries: fc.Arbitrary<IndexEntry> = fc
       fc.record({
         health: fc.constantFrom('ok' as const, 'torn' as const, 'corrupt' as const),
         title: fc.option(text, { nil: undefined }),
+        firstMessage: fc.option(text, { nil: undefined }),
         updatedAt: fc.option(fc.integer(), { nil: undefined }),
       }),
       { nil: undefined },
@@ -68,6 +69,8 @@ const entries: fc.Arbitrary<IndexEntry> = fc
     details: fc.record({ placeIssues: issues, headerIssues: issues }),
   })
   .map(indexEntry)
+
+const READING = { health: 'ok', title: '会话', firstMessage: '你好', updatedAt: 2 } as const
 
 const ENTRY = indexEntry({
   directoryKey: '1:2',
@@ -83,7 +86,7 @@ const ENTRY = indexEntry({
     isMisplaced: false,
   },
   refusal: undefined,
-  reading: { health: 'ok', title: '会话', updatedAt: 2 },
+  reading: READING,
   details: { placeIssues: [{ kind: 'path-mismatch', message: 'It lies elsewhere' }], headerIssues: [] },
 })
 
@@ -149,7 +152,7 @@ describe('an index', () => {
     index.get('/root/project/0')
     index.set('/root/project/new', ENTRY)
     const title = 'x'.repeat(20_000)
-    index.set('/root/project/huge', indexEntry({ ...ENTRY, reading: { health: 'ok', title, updatedAt: 1 } }))
+    index.set('/root/project/huge', indexEntry({ ...ENTRY, reading: { ...READING, title } }))
     await index.save()
     const after = open(NOW + DAY)
     expect(after.size).toBeLessThanOrEqual(20_000)

@@ -139,6 +139,20 @@ export function openContext(
   }
 }
 
+/** Waits for something, and refuses with `CANCELLED` as soon as the signal fires. Leaves no listener behind. */
+async function untilAborted<Result>(awaited: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let abort: () => void = () => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    abort = () => reject(cancelled(signal.reason))
+    signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([awaited, aborted])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
 /** Makes a command's ways out. A terminal as stdout gets control characters in JSON as escapes. */
 export function createPrint(to: {
   readonly stdout: Sink
@@ -150,11 +164,6 @@ export function createPrint(to: {
   const { stdout, stdoutIsTerminal, stderr, globals, signal } = to
   let hasPrinted = false
   let status = 0
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(cancelled(signal.reason)), { once: true })
-  })
-  // Nobody may be waiting when the signal fires.
-  aborted.catch(() => undefined)
 
   async function out(product: string | Uint8Array): Promise<void> {
     throwIfCancelled(signal)
@@ -162,7 +171,7 @@ export function createPrint(to: {
     hasPrinted = true
     const bytes = typeof product === 'string' ? Buffer.from(product) : product
     // A reader that has stopped reading must not keep a cancelled command waiting.
-    const write = () => Promise.race([stdout.write(bytes).catch(throwStdoutFailure), aborted])
+    const write = () => untilAborted(stdout.write(bytes).catch(throwStdoutFailure), signal)
     await (stdout.isWaiting ? hearSignals(write) : write())
   }
 

@@ -49,6 +49,8 @@ describe.each([FIXTURES, home.root])('with the sessions of %s', (root) => {
     ['list', ['list', '--format', 'json']],
     ['list', ['list', '--format', 'json', '--health', 'torn']],
     ['list-fields', ['list', '--format', 'json', '--fields', 'sessionId,health']],
+    ['search', ['search', '-e', '.', '--format', 'json']],
+    ['search', ['search', '-e', '.', '--format', 'json', '--tools', '--all', '--current', '--role', 'user']],
     ['prepare', ['prepare', 'x', '--ref', ref, '--format', 'json']],
     ['prepare', ['prepare', 'x', '--ref', ref, '--format', 'json', '--max-reference-bytes', '300']],
     ['prepare', ['prepare', 'x', '--format', 'json']],

@@ -92,6 +92,7 @@ describe('list', () => {
       uri: 'dsh-session:InBsYWluIg',
       path: join(home.root, '--work-app--', 'plain', 'session.v4.jsonl'),
       title: 'Fix the login',
+      firstMessage: 'hello',
       formatVersion: 4,
       updatedAt: 2001,
       sizeBytes: expect.any(Number),

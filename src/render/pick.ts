@@ -30,6 +30,8 @@ export interface PickScreen {
   readonly picked: ReadonlySet<string>
   /** Texts of the newest messages, oldest first; `undefined` while they are read. */
   readonly preview: readonly { readonly role: string; readonly text: string }[] | undefined
+  /** Of a search for what was said: how far it is, or the lines with matches of the session under the cursor. */
+  readonly said?: { readonly progress: string } | { readonly lines: readonly string[] | undefined } | undefined
   /** Sessions that are not offered because there are too many. */
   readonly omitted: number
   readonly error: string
@@ -40,7 +42,7 @@ export interface PickScreen {
 
 /** The screen as lines that fit the terminal. */
 export function renderPick(screen: PickScreen): string {
-  const { typed, rows, cursor, picked, preview, omitted, error, columns, dim = (text) => text } = screen
+  const { typed, rows, cursor, picked, preview, said, omitted, error, columns, dim = (text) => text } = screen
   const width = Math.max(20, columns - 1)
   const start = Math.max(0, Math.min(cursor - Math.floor(LIST_LINES / 2), rows.length - LIST_LINES))
   const shown = rows.slice(start, start + LIST_LINES)
@@ -57,14 +59,23 @@ export function renderPick(screen: PickScreen): string {
     return `${pointer} ${mark} ${row.isTitle ? name : dim(name)}${cutToWidth(others, room)}`
   })
   const more = omitted === 0 ? '' : ` (${omitted} more not offered, see --limit)`
-  const count = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}${more}, ${picked.size} of 3 marked`
+  const sessions = `${rows.length} ${rows.length === 1 ? 'session' : 'sessions'}`
+  const found = said && 'lines' in said ? `Said in ${sessions}` : `${sessions}${more}`
+  const count = `${said && 'progress' in said ? said.progress : found}, ${picked.size} of 3 marked`
   return [
-    cutToWidth('Type to search. Up and Down move, Tab marks, Enter takes, Esc leaves.', width),
+    cutToWidth('Type to search; Ctrl-F: in what was said. Tab marks, Enter takes, Esc leaves.', width),
     `Search: ${typed}`,
     ...lines,
     error === '' ? cutToWidth(count, width) : cutToWidth(`! ${error}`, width),
-    ...(rows.length === 0 ? [] : previewLines(preview, width)),
+    ...(rows.length === 0 ? [] : said && 'lines' in said ? saidLines(said.lines, width) : previewLines(preview, width)),
   ].join('\n')
+}
+
+function saidLines(lines: readonly string[] | undefined, width: number): string[] {
+  const rule = '-'.repeat(Math.min(width, 40))
+  if (lines === undefined) return [rule, 'Reading …']
+  // What was looked for may be in its names.
+  return [rule, ...(lines.length === 0 ? ['No line of it holds any of the words.'] : lines)]
 }
 
 function previewLines(preview: PickScreen['preview'], width: number): string[] {

@@ -16,7 +16,7 @@ export const list: CommandSpec = {
     'dsh-ref list -0 --format id | dsh-ref uri encode -0 | xargs -0 -n 1 echo',
   ],
   notes: [
-    'The query matches id, directory or title, whatever the case and the Unicode normalisation. Without --sort the directory of the target comes first, then sessions without one; the newest first.',
+    'The query matches id, directory or title, whatever the case and the Unicode normalisation. Without --sort the directory of the target comes first, then sessions without one; the newest first. A session without a title is shown by the beginning of its first message, marked as no title; its label stays the id, and JSON has firstMessage.',
     'Fields of tsv are sessionId, label, cwd, createdAt, updatedAt, sizeBytes, formatVersion, origin, parentSession, health, uri and path, times in milliseconds; in values \\\\ is a backslash, \\t a tab, \\n and \\r line breaks. With --strict a list still reads logs for their titles only; "dsh-ref check --all" verifies them. A log whose header cannot be read is listed last, with the id that its directory spells. What was read of a log is kept in $DSH_REF_CACHE_DIR, else $XDG_CACHE_HOME/dsh-ref, else ~/.cache/dsh-ref; a place in a sessions root is refused.',
   ],
   groups: [

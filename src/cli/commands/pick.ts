@@ -15,7 +15,7 @@ export const pick: CommandSpec = {
     'dsh-ref pick --format snapshot > context.md',
   ],
   notes: [
-    'Every word typed is looked for in title, directory and id. Tab marks the session under the cursor, Enter takes what is marked, or that one. The choice is printed as mentions, or prepared as by "dsh-ref prepare"; the screen is on stderr.',
+    'Every word typed is looked for in title, directory and id, and in the first message of a session without a title. Ctrl-F searches what was said for the words, as "dsh-ref search" does, and shows the lines; typing on goes back to titles. Tab marks the session under the cursor, Enter takes what is marked, or that one. The choice is printed as mentions, or prepared as by "dsh-ref prepare"; the screen is on stderr.',
   ],
   groups: [
     options(

@@ -101,3 +101,8 @@ const ERRNO_WORDS: Readonly<Record<string, string>> = {
   ENOTDIR: 'lies below something that is no directory (ENOTDIR)',
   ENAMETOOLONG: 'has too long a name (ENAMETOOLONG)',
 }
+
+/** Whether a failure is a refusal or the system's, as a full disk is, and no bug. */
+export function isOfSystem(error: unknown): boolean {
+  return error instanceof DshRefError || (error as NodeJS.ErrnoException).code !== undefined
+}

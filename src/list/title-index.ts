@@ -3,7 +3,7 @@
 
 import { lstatSync, mkdirSync, statSync } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
-import { DshRefError } from '../errors.ts'
+import { isOfSystem } from '../errors.ts'
 import type { Undisturbed } from '../files/atomic-file.ts'
 import { isOurs } from '../files/ownership.ts'
 import { WriteGuard } from '../files/write-guard.ts'
@@ -92,8 +92,7 @@ export class TitleIndex {
       if (this.#isChanged) await this.#write()
       this.#isChanged = false
     } catch (error) {
-      const isOfSystem = error instanceof DshRefError || (error as NodeJS.ErrnoException).code !== undefined
-      if (!isOfSystem) throw error
+      if (!isOfSystem(error)) throw error
     } finally {
       this.#file?.close()
     }

@@ -1,25 +1,27 @@
-// Finds the sessions in which something was said: which sessions there are is candidates.ts, what is looked for query.ts. The
-// texts of a log are read once and kept by text-cache.ts; looks become strings in render/search.ts.
+// Finds the sessions in which something was said: which sessions there are is candidates.ts, what is looked for query.ts, who
+// has it judge.ts. The texts of a log are read once and kept by text-cache.ts; looks become strings in render/search.ts.
 
 import { basename } from 'node:path'
 import pLimit from 'p-limit'
 import { DshRefError, throwIfCancelled } from '../errors.ts'
-import { type Candidate, DEFAULT_LIST_LIMIT, type ListedSession, listSessions } from '../list/candidates.ts'
+import { DEFAULT_LIST_LIMIT, listSessions } from '../list/candidates.ts'
 import { hasGrown } from '../list/file-state.ts'
 import type { ListOptions, ListProgress } from '../list/list-options.ts'
 import { parseLogName } from '../locate/paths.ts'
 import { issueOf } from '../locate/scan.ts'
 import { makePause } from '../pause.ts'
-import { labelOf, shownTitle } from '../project/title.ts'
-import { formatMention } from '../reference/uri.ts'
 import type { Issue } from '../types.ts'
-import { Block, encodeBlocks, type MessageFilter, messagesOf } from './blocks.ts'
-import { isScannable, type MatchedLine, matchedLines, Scan, Tally, tallyOf } from './lines.ts'
+import { type BlockSource, inMemory, isScattered, keptBlocks, messagesIn } from './block-sources.ts'
+import { encodeBlocks, type MessageFilter } from './blocks.ts'
+import { bestFirst, type FoundSession, foundSession, issuesOf, type Subject } from './found.ts'
+import { Judge, type Names } from './judge.ts'
+import { type MatchedLine, matchedLines } from './lines.ts'
 import type { SearchMessage, SearchRole } from './messages.ts'
 import { PackDamaged } from './packs.ts'
-import { isFound, type Query, searchedForm } from './query.ts'
+import type { Query } from './query.ts'
 import { type LogTexts, readTexts, type TextMemo, type TextOptions } from './reading.ts'
-import type { StoredBlock, TextCache, TextEntry, TextFacts } from './text-cache.ts'
+import type { TextCache } from './text-cache.ts'
+import type { StoredBlock, TextEntry, TextFacts } from './text-entry.ts'
 
 /** Filters of a list, and what is looked for in the sessions that pass them. */
 export interface SearchOptions extends Omit<ListOptions, 'query' | 'sort' | 'depth' | 'includeUnreadable'> {
@@ -34,19 +36,6 @@ export interface SearchOptions extends Omit<ListOptions, 'query' | 'sort' | 'dep
   readonly everyRow?: boolean
   /** Default: none, and every log is read. */
   readonly texts?: TextCache | undefined
-}
-
-/** What of a session can be named by a query besides what was said. */
-export type NamedBy = 'title' | 'id' | 'cwd'
-
-/** A session that holds what was looked for. */
-export interface FoundSession extends Candidate {
-  /** The beginning of the first message of the user, as one line. */
-  readonly firstMessage?: string
-  /** Which of its names hold any of the terms. */
-  readonly namedBy: readonly NamedBy[]
-  /** Lines of its conversation that hold any of the terms. */
-  readonly matchingLines: number
 }
 
 /** An answer; `close` is to be called when nothing is asked of it any more. */
@@ -71,24 +60,11 @@ export interface SearchAnswer {
 /** Logs read at once: the work is the processor's, not the disk's. */
 const CONCURRENCY = 2
 
-/** Blocks a log may have come to by growing; with one more they are made anew. */
-const MAX_BLOCKS = 8
-const ROOMY_BLOCK_BYTES = 1024 * 1024
-
 /** Texts kept in memory for what is shown, when there is no cache to keep them, in characters. */
 const HELD_LENGTH = 8 * 1024 * 1024
 
 /** Time between two writings of what a long search has learned, in milliseconds. */
 const KEEP_EVERY = 10_000
-
-/** Issues of a log that may have hidden what was looked for. */
-const HIDING_KINDS: ReadonlySet<string> = new Set([
-  'corrupt-log',
-  'unsupported-log',
-  'unreadable-log',
-  'salvaged',
-  'discarded-rows',
-])
 
 /**
  * Finds the sessions in which all terms of a query occur. A log that cannot be read is an issue and never the end of the
@@ -105,23 +81,6 @@ export async function searchSessions(options: SearchOptions): Promise<SearchAnsw
   }
 }
 
-/** A session that is looked into. */
-interface Subject {
-  readonly session: ListedSession
-  facts: TextFacts | undefined
-  result: Result | undefined
-  /** The messages with matches, when they are in memory. */
-  held: readonly SearchMessage[] | undefined
-}
-
-/** What a session has of what is looked for. */
-interface Result {
-  readonly namedBy: readonly NamedBy[]
-  readonly isNamed: boolean
-  readonly closeness: number
-  readonly lines: number
-}
-
 /** A session of which all texts are kept. */
 interface Known {
   readonly subject: Subject
@@ -129,41 +88,10 @@ interface Known {
   readonly blocks: readonly StoredBlock[]
 }
 
-/** A block, wherever it is. */
-interface BlockSource {
-  scanned(): Buffer
-  originals(): Buffer
-}
-
-/** A block in the cache. */
-class KeptBlock implements BlockSource {
-  readonly #texts: TextCache
-  readonly #block: StoredBlock
-
-  constructor(texts: TextCache, block: StoredBlock) {
-    this.#texts = texts
-    this.#block = block
-  }
-
-  scanned(): Buffer {
-    return this.#texts.read(this.#block.scanned, true)
-  }
-
-  originals(): Buffer {
-    return this.#texts.read(this.#block.originals)
-  }
-}
-
-const NO_SHADOWINGS: ReadonlyMap<number, number> = new Map()
-
 class Search {
   readonly #options: SearchOptions
-  readonly #query: Query
   readonly #filter: MessageFilter
-  readonly #allTerms: number
-  /** For literal queries. */
-  readonly #scan: Scan | undefined
-  readonly #isScannable: boolean
+  readonly #judge: Judge
   readonly #texts: TextCache | undefined
   readonly #pause = makePause()
   readonly #work = { logsRead: 0, bytesRead: 0 }
@@ -174,11 +102,8 @@ class Search {
   constructor(options: SearchOptions) {
     const { query, role, isCurrent, withTools } = options
     this.#options = options
-    this.#query = query
     this.#filter = { role, isCurrent }
-    this.#allTerms = 2 ** query.terms.length - 1
-    this.#isScannable = isScannable(query)
-    this.#scan = query.isRegex ? undefined : new Scan(query)
+    this.#judge = new Judge(query, this.#filter)
     // Limits and the reading of unknown versions change what a reading gives, so its memory is of no use then.
     const isPlain = !options.allowUnknownVersion && !options.everyRow && Object.keys(options.limits ?? {}).length === 0
     this.#texts = isPlain && !withTools ? options.texts : undefined
@@ -206,7 +131,7 @@ class Search {
       total: found.length,
       sessions: list.sessions,
       readable: list.readable,
-      issues: this.#issues(list.issues, new Set(shown)),
+      issues: issuesOf(this.#subjects.values(), list.issues, new Set(shown)),
       work: this.#work,
       linesOf: (session, context) => this.#linesOf(session, context),
       close: async () => this.#texts?.save(),
@@ -222,7 +147,7 @@ class Search {
       throwIfCancelled(this.#options.signal)
       try {
         subject.facts = entry
-        subject.result = this.#resultOf(subject, this.#stored(blocks))
+        subject.result = this.#judge.ofBlocks(this.#namesOf(subject), this.#stored(blocks))
       } catch (error) {
         if (!(error instanceof PackDamaged)) throw error
         this.#texts?.forget(subject.session.path)
@@ -232,70 +157,11 @@ class Search {
   }
 
   #stored(blocks: readonly StoredBlock[]): BlockSource[] {
-    const texts = this.#texts as TextCache
-    return blocks.map((block) => new KeptBlock(texts, block))
+    return keptBlocks(this.#texts as TextCache, blocks)
   }
 
-  #resultOf(subject: Subject, blocks: readonly BlockSource[]): Result | undefined {
-    const names = this.#namesOf(subject)
-    if (this.#scan) {
-      let terms = names.terms
-      // Every block, also when no more is missing: none is trusted before its checksum.
-      for (const block of blocks) terms = this.#scan.mayHold(new Block(block.scanned()), terms, blocks.length === 1)
-      if (terms !== this.#allTerms) return undefined
-    }
-    if (!this.#isScannable) return this.#judged(names, tallyOf(this.#messagesIn(blocks), this.#query, this.#filter))
-    const tally = new Tally()
-    const isFiltered = this.#filter.role !== undefined || this.#filter.isCurrent === true
-    const shadowings = isFiltered ? shadowingsIn(blocks) : NO_SHADOWINGS
-    for (const source of blocks) {
-      const block = new Block(source.scanned())
-      this.#scan?.count(block, tally, isFiltered ? block.wanted(this.#filter, shadowings) : undefined)
-    }
-    return this.#judged(names, tally)
-  }
-
-  *#messagesIn(blocks: readonly BlockSource[]): Generator<SearchMessage> {
-    const shadowings = shadowingsIn(blocks)
-    for (const block of blocks) {
-      const rows = new Block(block.scanned()).rows(shadowings)
-      yield* messagesOf(rows, block.originals())
-    }
-  }
-
-  #judged(names: Names, tally: Tally): Result | undefined {
-    const { namedBy, terms } = names
-    if ((terms | tally.found) !== this.#allTerms) return undefined
-    const isSingle = this.#query.terms.length === 1
-    const closeness = tally.hasPhrase || (isSingle && tally.lines > 0) ? 2 : tally.hasWholeLine ? 1 : 0
-    return { namedBy, isNamed: terms === this.#allTerms, closeness, lines: tally.lines }
-  }
-
-  #namesOf({ session, facts }: Subject): Names {
-    if (this.#filter.role !== undefined) return NO_NAMES
-    const { id, cwd } = session
-    const title = facts?.title ?? session.title
-    let terms = 0
-    const namedBy: NamedBy[] = []
-    for (const [name, text] of [
-      ['title', title],
-      ['id', id],
-      ['cwd', cwd],
-    ] as const) {
-      const held = text === undefined ? 0 : this.#termsIn(text.toWellFormed())
-      if (held !== 0) namedBy.push(name)
-      terms |= held
-    }
-    return { namedBy, terms }
-  }
-
-  #termsIn(text: string): number {
-    const searched = searchedForm(text, this.#query)
-    let terms = 0
-    for (const [index, expression] of this.#query.expressions.entries()) {
-      if (isFound(expression, searched, this.#query)) terms |= 1 << index
-    }
-    return terms
+  #namesOf({ session: { id, cwd, title }, facts }: Subject): Names {
+    return this.#judge.namesOf({ title: facts?.title ?? title, id, cwd })
   }
 
   // Reading logs.
@@ -340,10 +206,10 @@ class Search {
       subject.facts = factsOf(subject, read, undefined)
       if (this.#texts) {
         const added = encodeBlocks(read.messages, read.shadowings)
-        subject.result = this.#resultOf(subject, added.map(inMemory))
+        subject.result = this.#judge.ofBlocks(this.#namesOf(subject), added.map(inMemory))
         this.#texts.set(path, subject.facts, { earlier: [], added }, read.memo)
       } else {
-        subject.result = this.#judged(this.#namesOf(subject), tallyOf(read.messages, this.#query, this.#filter))
+        subject.result = this.#judge.ofMessages(this.#namesOf(subject), read.messages)
         if (subject.result) this.#hold(subject, read.messages)
       }
     } catch (error) {
@@ -363,10 +229,11 @@ class Search {
     try {
       if (isScattered(kept, added.length)) {
         const blocks = [...this.#stored(kept), ...added.map(inMemory)]
-        added = encodeBlocks([...this.#messagesIn(blocks)], [])
+        added = encodeBlocks([...messagesIn(blocks)], [])
         kept = []
       }
-      subject.result = this.#resultOf(subject, [...this.#stored(kept), ...added.map(inMemory)])
+      const blocks = [...this.#stored(kept), ...added.map(inMemory)]
+      subject.result = this.#judge.ofBlocks(this.#namesOf(subject), blocks)
     } catch (error) {
       if (!(error instanceof PackDamaged)) throw error
       texts.forget(path)
@@ -395,7 +262,7 @@ class Search {
       ...(decoder && { decoder }),
       signal,
       withTools,
-      keeps: this.#texts ? undefined : (text) => this.#termsIn(text) !== 0,
+      keeps: this.#texts ? undefined : (text) => this.#judge.termsIn(text) !== 0,
     }
     const encoding = parseLogName(basename(path))?.encoding ?? 'raw'
     const read = await readTexts({ kind: 'file', path, encoding }, options, memo)
@@ -412,7 +279,7 @@ class Search {
     const health = isFirm ? reason : 'corrupt'
     const issues = [issueOf(error, path)]
     subject.facts = { logKey, health, title, updatedAt: undefined, firstMessage: undefined, issues }
-    subject.result = this.#judged(this.#namesOf(subject), new Tally())
+    subject.result = this.#judge.ofNames(this.#namesOf(subject))
     if (isFirm) this.#texts?.set(path, subject.facts, { earlier: [], added: [] }, undefined)
   }
 
@@ -429,7 +296,7 @@ class Search {
     throwIfCancelled(this.#options.signal)
     const subject = this.#subjects.get(session.path) as Subject
     const options = { ...this.#filter, context }
-    const lines = [...matchedLines(await this.#messagesOf(subject), this.#query, options)]
+    const lines = [...matchedLines(await this.#messagesOf(subject), this.#options.query, options)]
     await this.#pause()
     return lines
   }
@@ -439,7 +306,7 @@ class Search {
     if (held) return held
     const entry = this.#texts?.get(path)
     try {
-      if (entry) return [...this.#messagesIn(this.#stored(entry.blocks))]
+      if (entry) return [...messagesIn(this.#stored(entry.blocks))]
     } catch (error) {
       if (!(error instanceof PackDamaged)) throw error
       this.#texts?.forget(path)
@@ -452,47 +319,6 @@ class Search {
       return []
     }
   }
-
-  /** Of a session that is not shown only this is of any interest: that nobody knows whether it should have been. */
-  #issues(ofList: readonly Issue[], shown: ReadonlySet<Subject>): Issue[] {
-    const isOfOthers = new Set<string>()
-    const issues = new Map<string, Issue>()
-    const own: Issue[] = []
-    for (const subject of this.#subjects.values()) {
-      const ofSubject = [...subject.session.issues, ...(subject.facts?.issues ?? [])]
-      if (shown.has(subject)) own.push(...ofSubject)
-      else {
-        own.push(...ofSubject.filter(({ kind }) => HIDING_KINDS.has(kind)))
-        for (const issue of subject.session.issues) isOfOthers.add(JSON.stringify(issue))
-      }
-    }
-    const ofAll = ofList.filter((issue) => !isOfOthers.has(JSON.stringify(issue)))
-    for (const issue of [...ofAll, ...own]) issues.set(JSON.stringify(issue), issue)
-    return [...issues.values()]
-  }
-}
-
-interface Names {
-  readonly namedBy: readonly NamedBy[]
-  /** Terms that occur in any of them, as bits. */
-  readonly terms: number
-}
-
-const NO_NAMES: Names = { namedBy: [], terms: 0 }
-
-function inMemory({ scanned, originals }: { scanned: Buffer; originals: Buffer }): BlockSource {
-  return { scanned: () => scanned, originals: () => originals }
-}
-
-function shadowingsIn(blocks: readonly BlockSource[]): ReadonlyMap<number, number> {
-  // What is said of earlier blocks stands in later ones.
-  if (blocks.length === 1) return NO_SHADOWINGS
-  return new Map(blocks.flatMap((block) => new Block(block.scanned()).shadowings))
-}
-
-function isScattered(blocks: readonly StoredBlock[], added: number): boolean {
-  const bytes = blocks.reduce((sum, { scanned }) => sum + scanned.length, 0)
-  return blocks.length > 0 && blocks.length + added > MAX_BLOCKS + bytes / ROOMY_BLOCK_BYTES
 }
 
 function inOrderOfPlace({ blocks: [one] }: Known, { blocks: [other] }: Known): number {
@@ -504,48 +330,4 @@ function inOrderOfPlace({ blocks: [one] }: Known, { blocks: [other] }: Known): n
 function factsOf({ session: { logKey } }: Subject, read: LogTexts, firstMessage: string | undefined): TextFacts {
   const { health, title, updatedAt, issues } = read
   return { logKey, health, title, updatedAt, firstMessage: firstMessage ?? read.firstMessage, issues }
-}
-
-function foundSession(candidate: Candidate, { facts, result }: Subject): FoundSession {
-  const { sessionId } = candidate
-  const title = shownTitle(facts?.title) ?? candidate.title
-  const { updatedAt = candidate.updatedAt, firstMessage, health } = facts ?? {}
-  const label = labelOf(title, sessionId)
-  const { namedBy = [], lines = 0 } = result ?? {}
-  const issues = new Map([...candidate.issues, ...(facts?.issues ?? [])].map((issue) => [JSON.stringify(issue), issue]))
-  return {
-    ...candidate,
-    label,
-    mention: formatMention({ sessionId, label }),
-    ...(title !== undefined && { title }),
-    ...(updatedAt !== undefined && { updatedAt }),
-    health: health ?? candidate.health,
-    issues: [...issues.values()],
-    ...(firstMessage !== undefined && { firstMessage }),
-    namedBy,
-    matchingLines: lines,
-  }
-}
-
-/**
- * Sessions whose names hold all terms first; then those with the phrase, those with all terms in one line, the others; among
- * them those with twice as many matching lines; then those written to last. What is equal in all of this goes by id.
- */
-function bestFirst(one: Subject, other: Subject): number {
-  const [a, b] = [one.result as Result, other.result as Result]
-  return (
-    Number(b.isNamed) - Number(a.isNamed) ||
-    b.closeness - a.closeness ||
-    doublings(b.lines) - doublings(a.lines) ||
-    lastTime(other) - lastTime(one) ||
-    (one.session.id < other.session.id ? -1 : 1)
-  )
-}
-
-function doublings(count: number): number {
-  return Math.floor(Math.log2(count + 0.5))
-}
-
-function lastTime({ facts }: Subject): number {
-  return facts?.updatedAt ?? 0
 }

@@ -1,12 +1,13 @@
 // The search of `dsh-ref pick` for what was said, loaded when somebody asks for it. Which sessions are found and in what order
 // is search/search.ts, how their lines look render/search.ts.
 
-import type { ListProgress } from '../list/candidates.ts'
+import type { ListProgress } from '../list/list-options.ts'
 import { cacheDirectory } from '../list/title-index.ts'
 import { renderFound } from '../render/search.ts'
+import type { FoundSession } from '../search/found.ts'
 import { boundedLine } from '../search/lines.ts'
 import { queryOf } from '../search/query.ts'
-import { type FoundSession, type SearchOptions, searchSessions } from '../search/search.ts'
+import { type SearchOptions, searchSessions } from '../search/search.ts'
 import { openTextCache } from '../search/text-cache.ts'
 import { titleIndexOf } from './cache.ts'
 import type { CommandContext } from './print.ts'

@@ -3,13 +3,14 @@
 // pick-said.ts.
 
 import { cancelled, DshRefError, invalidConfig, readFailed } from '../errors.ts'
-import { type Candidate, type CandidateList, type ListProgress, listCandidates } from '../list/candidates.ts'
+import { type Candidate, type CandidateList, listCandidates } from '../list/candidates.ts'
+import type { ListProgress } from '../list/list-options.ts'
 import { whyNothing } from '../locate/nothing-found.ts'
 import { MAX_REFERENCES } from '../prepare/references.ts'
 import { project } from '../project/project.ts'
 import { untitledName } from '../render/name.ts'
 import { type PickScreen, renderPick } from '../render/pick.ts'
-import type { FoundSession } from '../search/search.ts'
+import type { FoundSession } from '../search/found.ts'
 import { holdsText } from '../text/folded-text.ts'
 import { titleIndexOf } from './cache.ts'
 import { integer, oneOf, optionsOf, text } from './options.ts'

@@ -55,6 +55,11 @@ export function readFailed(
   return new DshRefError('SESSION_REFERENCE_READ_FAILED', message, { reason, ...facts }, options)
 }
 
+/** Whether an error says that a source cannot be read. */
+export function isReadFailure(error: unknown): error is DshRefError {
+  return error instanceof DshRefError && error.code === 'SESSION_REFERENCE_READ_FAILED'
+}
+
 /** Options or environment that make no sense. */
 export function invalidConfig(message: string, facts: ErrorFacts = {}): DshRefError {
   return new DshRefError('SESSION_REFERENCE_INVALID_CONFIG', message, facts)

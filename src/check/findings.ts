@@ -1,7 +1,7 @@
 // Findings of a check: how they are made of issues and refusals, counted, and summed up in a status.
 
 import { CountedList } from '../decode/issues.ts'
-import { DshRefError } from '../errors.ts'
+import { isReadFailure } from '../errors.ts'
 import type { CheckStatus, Finding, Issue, Severity } from '../types.ts'
 
 /** One finding for each rule and message, with a count: a million odd rows are one line. */
@@ -37,7 +37,7 @@ export function findingOf({ kind, message, line, frame, seq, count }: Issue): Om
 
 /** A refusal as a finding; throws every other error. */
 export function refusalFinding(error: unknown): Omit<Finding, 'file'> {
-  if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+  if (!isReadFailure(error)) throw error
   const { reason } = error
   const { rule, file, line, frame, seq, expected, actual } = error.facts
   const prefix = `${file}: `

@@ -1,7 +1,7 @@
 // What to do about a log that was refused, in the words of the command line: the option that would read what stands, and the
 // command that tells more. The messages of the library know of neither.
 
-import { DshRefError } from '../errors.ts'
+import { DshRefError, isReadFailure } from '../errors.ts'
 import type { Issue } from '../types.ts'
 import type { CommandOptions } from './print.ts'
 import { shellWord } from './shell-words.ts'
@@ -15,7 +15,7 @@ export interface RefusedCommand {
 
 /** The refusal with its advice, if there is any to give; every other error as it is. */
 export function advised(error: unknown, command: RefusedCommand): unknown {
-  if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') return error
+  if (!isReadFailure(error)) return error
   const advice = [salvageAdvice(error, command), checkAdvice(error, command)].filter((part) => part !== undefined)
   if (advice.length === 0) return error
   const { code, message, facts, cause } = error

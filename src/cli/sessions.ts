@@ -2,7 +2,7 @@
 
 import type { LogSource } from '../decode/decode.ts'
 import { type DecodeLimits, LARGEST_ROW_BYTES } from '../decode/limits.ts'
-import { DshRefError, invalidConfig } from '../errors.ts'
+import { invalidConfig, isReadFailure } from '../errors.ts'
 import type { SalvagedSurface, SalvageOptions } from '../fold/salvage.ts'
 import { parseSessionArgument } from '../locate/argument.ts'
 import { locate, locatePath, sourceOf } from '../locate/locate.ts'
@@ -126,8 +126,7 @@ export async function targetOf(
     const { header } = await locate(parsed, options)
     return { target: targetFrom(header), issues: [] }
   } catch (error) {
-    const isOnlyUnread =
-      error instanceof DshRefError && error.code === 'SESSION_REFERENCE_READ_FAILED' && error.reason !== 'ambiguous'
+    const isOnlyUnread = isReadFailure(error) && error.reason !== 'ambiguous'
     if (!isOnlyUnread || parsed.kind === 'path') throw error
     return { target: { sessionId: parsed.sessionId }, issues: [] }
   }
@@ -143,7 +142,7 @@ async function targetOfEnvironment(
     const { header } = await locatePath(absolutePath(path, context), options)
     return { target: targetFrom(header), issues: [] }
   } catch (error) {
-    if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+    if (!isReadFailure(error)) throw error
     // A session that has not written anything yet has no log; that is no defect.
     if (error.reason === 'not-found') return { target: undefined, issues: [] }
     const message = `$DSH_SESSION_JSONL names a log that cannot be read: ${error.message}`

@@ -1,5 +1,5 @@
-// `dsh-ref spill list|prune`, and the directory that `--spill-dir` names for every command. Saving is transcript/spill.ts, which
-// is loaded only where transcripts may be saved.
+// `dsh-ref spill list|prune`, and the directory that `--spill-dir` names for every command. Saving is transcript/spill.ts,
+// which is loaded only where transcripts may be saved.
 
 import { isAbsolute, join } from 'node:path'
 import { DshRefError, invalidConfig, readFailed } from '../errors.ts'

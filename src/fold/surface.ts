@@ -8,7 +8,7 @@ import {
   type LogSource,
   type ResumePoint,
 } from '../decode/decode.ts'
-import { DshRefError, readFailed } from '../errors.ts'
+import { isReadFailure, readFailed } from '../errors.ts'
 import { project } from '../project/project.ts'
 import { openingOf, titleOf } from '../project/title.ts'
 import type { LogOnlyEvent, Replacement, SessionHeader, SurfaceEvent, SurfaceMessage } from '../types.ts'
@@ -101,7 +101,7 @@ export async function readTitle(
       return await readTitleFrom(source, { ...options, resumeFrom: { header, point: resume.point } }, resume)
     } catch (error) {
       // The rest alone cannot always be judged: a replacement may shadow what stands before it. The whole log decides.
-      if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+      if (!isReadFailure(error)) throw error
     }
   }
   return readTitleFrom(source, options)
@@ -287,7 +287,7 @@ function openingIn(event: SurfaceEvent): string | undefined {
     return openingOf(event.message())
   } catch (error) {
     // Whether a message has the right shape is for those to say who read it.
-    if (error instanceof DshRefError && error.code === 'SESSION_REFERENCE_READ_FAILED') return undefined
+    if (isReadFailure(error)) return undefined
     throw error
   }
 }

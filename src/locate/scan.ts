@@ -1,6 +1,6 @@
 // Looks into every session directory of the roots.
 
-import { DshRefError, throwIfCancelled } from '../errors.ts'
+import { isReadFailure, throwIfCancelled } from '../errors.ts'
 import { makePause } from '../pause.ts'
 import type { Issue } from '../types.ts'
 import type { LocatedLog, LocateOptions } from './located-log.ts'
@@ -40,7 +40,7 @@ export async function locateAll<Refused>(
 
 /** A refusal met on a log that is one of many. */
 export function issueOf(error: unknown, directory: string): Issue {
-  if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+  if (!isReadFailure(error)) throw error
   const { reason } = error
   const kind = reason === 'unsupported' ? 'unsupported-log' : reason === 'corrupt' ? 'corrupt-log' : 'unreadable-log'
   return { kind, message: error.message, file: typeof error.facts.file === 'string' ? error.facts.file : directory }

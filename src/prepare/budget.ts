@@ -2,7 +2,7 @@
 // them is retain/.
 
 import { type DecodeOptions, decodeLog, type LogSource } from '../decode/decode.ts'
-import { DshRefError } from '../errors.ts'
+import { isReadFailure } from '../errors.ts'
 import { contextWindowOf, readSurface } from '../fold/surface.ts'
 import { locateSession, sourceOf } from '../locate/locate.ts'
 import type { Issue } from '../types.ts'
@@ -37,7 +37,7 @@ async function targetWindow(
     request.onLocated?.(log)
     return { contextWindow: await readContextWindow(sourceOf(log), request), issues: [] }
   } catch (error) {
-    if (!(error instanceof DshRefError) || error.code !== 'SESSION_REFERENCE_READ_FAILED') throw error
+    if (!isReadFailure(error)) throw error
     if (error.reason === 'not-found') return { contextWindow: undefined, issues: [] }
     const message = `The target's context window is unknown, because its log cannot be read: ${error.message}`
     const kind =

@@ -10,7 +10,13 @@ export interface NamedRow {
 /** Stands in the place of a title, with the first message behind it. */
 export const NO_TITLE = '(no title)'
 
+/** Characters of the first message that stand for a title: as many as most titles have. */
+const SHOWN_CHARACTERS = 30
+
 /** The name of a session without a title; `undefined` when it has one, or said nothing to be known by. */
 export function untitledName({ title, firstMessage }: NamedRow): string | undefined {
-  return title === undefined && firstMessage !== undefined ? `${NO_TITLE} ${firstMessage}` : undefined
+  if (title !== undefined || firstMessage === undefined) return undefined
+  const characters = [...firstMessage]
+  const shown = characters.slice(0, SHOWN_CHARACTERS - 1).join('')
+  return `${NO_TITLE} ${characters.length <= SHOWN_CHARACTERS ? firstMessage : `${shown.trimEnd()}…`}`
 }

@@ -58,7 +58,7 @@ describe('a list', () => {
     expect(shown.sort()).toEqual([
       '(no title) Why does the page loop?',
       '(no title) red \\u001b[31mtext\\u202e',
-      `(no title) ${'x'.repeat(108)}…`,
+      `(no title) ${'x'.repeat(29)}…`,
       '(no title) y',
       'Fix the login',
       'silent',

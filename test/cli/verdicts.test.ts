@@ -118,7 +118,8 @@ const DAMAGES: Readonly<Record<string, Damage>> = {
   },
   'no id off the surface': {
     make: (home, id) => home.write(log(id, shadowing(noId))),
-    due: { list: ['ok'], check: ['issues', 'message-id'], plain: 'read', strict: ['corrupt'] },
+    // It is the first message of the user, which a list reads to show how the session began.
+    due: { list: ['ok', 'message-id'], check: ['issues', 'message-id'], plain: 'read', strict: ['corrupt'] },
   },
   'no header': {
     make: (home, id) => home.write('nonsense\n', placeOf(id)),

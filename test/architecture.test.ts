@@ -20,6 +20,7 @@ const STAGES = [
   'pause',
   'text',
   'reference',
+  'secrets',
   'decode',
   'locate',
   'files',

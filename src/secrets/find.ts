@@ -8,26 +8,13 @@ import { findPrivateKeys } from './private-keys.ts'
 import { findRecommended } from './recommended.ts'
 import { findTokens } from './tokens.ts'
 
-/** Escapes of JSON, of URLs and of a terminal: the letter one ends in is no beginning of the word after it. */
-const ESCAPE =
-  /\\(?:[nrtbfv]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}(?:\[[0-9;]{0,16}m)?)|%[0-9A-Fa-f]{2}|\u001b\[[0-9;]{0,16}m/g
-
 /**
  * All secrets of a text: in their order, none overlapping another one. Best effort, by known shapes and names only
  * (docs/secrets.md); a scanner that fails throws, and never returns less.
  */
 export function findSecrets(text: string): Find[] {
-  const finds = [...scan(text), ...findPrivateKeys(text)]
-  if (/[\\%\u001b]/.test(text)) {
-    const spaced = text.replace(ESCAPE, (written) => ' '.repeat(written.length))
-    // As it is written, too: `\npm_` may be a backslash before a token.
-    if (spaced !== text) finds.push(...scan(spaced))
-  }
+  const finds = [...findTokens(text), ...findRecommended(text), ...findNamedSecrets(text), ...findPrivateKeys(text)]
   return merged(outside(placeholderRanges(text), finds))
-}
-
-function scan(text: string): Find[] {
-  return [...findTokens(text), ...findRecommended(text), ...findNamedSecrets(text)]
 }
 
 /** Finds that overlap become one, of the kind that comes first in the list of kinds. */

@@ -1,12 +1,13 @@
 // Finds values by the name they are assigned to: `DB_PASSWORD=…`, `"api_key": "…"`, `password: …`. Code speaks of secrets all
 // the time, so that a value has to look like one: neither a variable, a type, a path nor a word.
 
+import { blankEscapes } from './escapes.ts'
 import type { Find, SecretKind } from './kinds.ts'
 import { isStandIn } from './placeholder.ts'
 
 /** What names of secrets end in, before `_KEY`, `_VALUE` and the like. */
 const NAME =
-  /secret|token|passw(?:or)?d|passphrase|pwd|(?:api|access|auth|account|master|signing|encryption|private|service|license|storage|admin|deploy)[_-]?key|credential|authorization|x-api-key|_auth\b/gi
+  /secret|token|passw(?:or)?d|passphrase|pwd|(?:api|access|auth|account|master|signing|encryption|private|service|license|storage|admin|deploy)[_-]?key|credential|authorization|x-api-key|(?<![A-Za-z0-9])_auth\b/gi
 
 /** The rest of the name, the sign, and the opening quote of the value, if any. Quotes may be escaped: `{\"token\": \"…\"}`. */
 const ASSIGNED =
@@ -32,8 +33,9 @@ export function findNamedSecrets(text: string): Find[] {
     const assigned = ASSIGNED.exec(text)?.groups
     if (assigned === undefined) continue
     const start = ASSIGNED.lastIndex
-    const before = text.slice(Math.max(0, index - LONGEST_NAME), index)
-    const head = /[A-Za-z0-9_.$-]{0,64}$/.exec(before)?.[0] ?? ''
+    // In a line of JSON a newline is an escape, as long as what stands for it here.
+    const before = text.slice(Math.max(0, index - LONGEST_NAME), index).replaceAll('\\n', '\n\n')
+    const head = /[A-Za-z0-9_.$-]{0,64}$/.exec(blankEscapes(before))?.[0] ?? ''
     const lead = before.slice(0, before.length - head.length)
     const value = valueAt(text, start, assigned.open, /[?&]$/.test(lead))
     if (value === undefined || isStandIn(value)) continue
@@ -83,7 +85,7 @@ const hasLetter = (value: string) => /[A-Za-z]/.test(value)
 
 /** A variable, a call, a path, an address, a date, a version or a type: what code and settings assign instead of a secret. */
 const OTHER_VALUE =
-  /^(?:[$%@&*!<{([#].*|--?[a-z].*|(?:~|\.{1,2}|[A-Za-z]:)?[/\\].*[/\\].*|[a-z][a-z0-9+.-]{1,20}:\/\/.*|[a-zA-Z_$][\w$]{0,99}(?:(?:\.|\?\.|::|->)[a-zA-Z_$][\w$]{0,99}){1,12}[!?]?|v?\d[\d.,:eExX_-]{0,40}(?:[a-z]{1,3})?|\d{4}-\d\d-\d\dT?[\d:.Z+-]{0,20}|[a-z]{1,30}(?:[-_/:.][a-z]{1,30}){0,8}|[A-Z]{1,30}(?:_[A-Z0-9]{1,30}){1,8}|true|false|null|none|undefined|(?:[A-Z][a-z]{1,20}){1,4}\d{0,3}(?:[A-Z][a-z]{1,20}){0,4}|[a-z]{1,20}(?:[A-Z][a-z]{1,20}){1,6}\d?|(?:sha|md|aes|base|utf|hs|rs|es|int|float|uint)-?\d{1,4}.{0,8})$/s
+  /^(?:[$%@&*!<{([#].*|--?[a-z].*|(?:~|\.{1,2}|[A-Za-z]:)?[/\\].*[/\\].*|[a-z][a-z0-9+.-]{1,20}:\/\/.*|[a-zA-Z_$][\w$]{0,99}(?:(?:\.|\?\.|::|->)[a-zA-Z_$][\w$]{0,99}){1,12}[!?]?|v?\d[\d.,:eExX_-]{0,40}(?:[a-z]{1,3})?|\d{4}-\d\d-\d\dT?[\d:.Z+-]{0,20}|[a-z]{1,30}(?:[-_/:.][a-z]{1,30}){0,8}|[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,8}|.*(?:\$\{|\{\{|\$\().*|true|false|null|none|undefined|(?:[A-Z][a-z]{1,20}){1,4}\d{0,3}(?:[A-Z][a-z]{1,20}){0,4}|[a-z]{1,20}(?:[A-Z][a-z]{1,20}){1,6}\d?|(?:sha|md|aes|base|utf|hs|rs|es|int|float|uint)-?\d{1,4}.{0,8})$/s
 
 function isSecret(value: string, writing: Writing): boolean {
   const { isOfPassword, isQuoted, isTight, isCapital, isField, isOwnLine } = writing

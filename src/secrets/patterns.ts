@@ -107,7 +107,7 @@ export const TOKEN_PATTERNS: readonly TokenPattern[] = [
   {
     kind: 'jwt',
     literal: 'eyJ',
-    rest: '(?<![A-Za-z0-9_-]eyJ)[A-Za-z0-9_-]{8,16384}\\.[A-Za-z0-9_-]{8,16384}(?:\\.[A-Za-z0-9_-]{0,16384}){1,3}',
+    rest: '(?<![_-]eyJ)[A-Za-z0-9_-]{8,16384}\\.[A-Za-z0-9_-]{8,16384}(?:\\.[A-Za-z0-9_-]{0,16384}){1,3}',
   },
   ...['lsv2_pt_', 'lsv2_sk_'].map(
     (literal): TokenPattern => ({ kind: 'langsmith-key', literal, rest: '[0-9a-f]{32}_[0-9a-f]{10}' }),
@@ -236,7 +236,7 @@ export const INNER_PATTERNS: readonly {
   {
     kind: 'command-password',
     literal: 'sshpass',
-    pattern: /\bsshpass\s{1,4}-p\s{0,4}\\?["']?([^\s"'`$<{\\][^\s"'`\\]{2,255})/dg,
+    pattern: /\bsshpass\s{1,4}-p\s{0,4}\\?["']?([^\s"'`$<{\\)\],;][^\s"'`\\]{2,255})/dg,
     accepts: (secret) => !isPasswordWord(secret),
   },
 ]

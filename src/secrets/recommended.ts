@@ -2,13 +2,14 @@
 // comments in the text). A rule is run on a text only if a literal occurs that each of its patterns begins with.
 
 import { rules as presetRules } from '@secretlint/secretlint-rule-preset-recommend'
+import { blankEscapes } from './escapes.ts'
 import type { Find, SecretKind } from './kinds.ts'
 import { isStandIn } from './placeholder.ts'
 
 /** What this file knows of a rule. */
 interface Rule {
   readonly meta: { readonly id: string }
-  create(context: RuleContext, options: object): { file(source: { content: string }): unknown }
+  create(context: RuleContext, options: object): { file(source: { content: string; filePath: string }): unknown }
 }
 
 interface RuleContext {
@@ -57,6 +58,9 @@ export const UNUSED_RULES: Readonly<Record<string, string>> = {
 
 const PREFIX = '@secretlint/secretlint-rule-'
 
+/** No path that a rule knows: that of npm takes a text without one for a package.json, and much of it for a user. */
+const FILE_PATH = 'text'
+
 interface Scanner {
   readonly kind: SecretKind
   readonly literals: readonly string[]
@@ -77,7 +81,7 @@ const SCANNERS = (presetRules as readonly Rule[]).flatMap((rule): Scanner[] => {
   const used = USED_RULES[rule.meta.id.slice(PREFIX.length)]
   if (used === undefined) return []
   const { file } = rule.create(CONTEXT, {})
-  return [{ ...used, scan: (content) => expectNoPromise(rule, file({ content })) }]
+  return [{ ...used, scan: (content) => expectNoPromise(rule, file({ content, filePath: FILE_PATH })) }]
 })
 
 const LITERALS = new RegExp(
@@ -91,8 +95,10 @@ const LITERALS = new RegExp(
 export function findRecommended(text: string): Find[] {
   const occurring = new Set(text.match(LITERALS))
   if (occurring.size === 0) return []
-  return SCANNERS.filter(({ literals }) => literals.some((literal) => occurring.has(literal))).flatMap((scanner) =>
-    findsOf(scanner, text),
+  const scanners = SCANNERS.filter(({ literals }) => literals.some((literal) => occurring.has(literal)))
+  // Both as it is written and without escapes: after a backslash, `npm_` may be a token and `ntn_` a newline before one.
+  return [...new Set([text, blankEscapes(text)])].flatMap((written) =>
+    scanners.flatMap((scanner) => findsOf(scanner, written)),
   )
 }
 

@@ -1,5 +1,6 @@
 // Finds the tokens of the table (patterns.ts): one pass for all literals, then a pattern where one of them stands.
 
+import { blankEscapes, isAfterEscape } from './escapes.ts'
 import type { Find } from './kinds.ts'
 import { INNER_PATTERNS, TOKEN_PATTERNS, type TokenPattern } from './patterns.ts'
 import { isStandIn } from './placeholder.ts'
@@ -28,14 +29,15 @@ export function findTokens(text: string): Find[] {
   for (let hit = OPENINGS.exec(text); hit !== null; hit = OPENINGS.exec(text)) {
     // One further only: an opening may stand in another one.
     OPENINGS.lastIndex = hit.index + 1
-    const isBeginning = !endsWord(text.charCodeAt(hit.index - 1))
+    const isBeginning = !endsWord(text.charCodeAt(hit.index - 1)) || isAfterEscape(text, hit.index)
     for (const attempt of BY_OPENING.get(hit[0]) ?? []) {
       if (isBeginning || attempt.inside) tryAt(text, hit.index, attempt, finds)
     }
   }
+  const blanked = blankEscapes(text)
   for (const { kind, literal, pattern, accepts } of INNER_PATTERNS) {
-    if (!text.includes(literal)) continue
-    for (const match of text.matchAll(pattern)) addFind(finds, kind, match.indices?.[1], match[1], accepts)
+    if (!blanked.includes(literal)) continue
+    for (const match of blanked.matchAll(pattern)) addFind(finds, kind, match.indices?.[1], match[1], accepts)
   }
   return finds
 }

@@ -1,6 +1,7 @@
 // Which secrets are found, and all of each: src/secrets/find.ts and the tables behind it.
 
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of shells are what is tested
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { findSecrets } from '../../src/secrets/find.ts'
 import { SECRET_KINDS } from '../../src/secrets/kinds.ts'
@@ -32,6 +33,13 @@ describe('the table of invented secrets', () => {
   test('has every kind', () => {
     expect([...new Set(INVENTED_SECRETS.map(({ kind }) => kind))].sort()).toEqual([...SECRET_KINDS].sort())
     expect(INVENTED_SECRETS.length).toBeGreaterThanOrEqual(60)
+  })
+
+  test('and docs/secrets.md have the same kinds', () => {
+    const document = readFileSync(new URL('../../docs/secrets.md', import.meta.url), 'utf8')
+    const kinds = document.slice(document.indexOf('## Kinds'), document.indexOf('## What is not'))
+    const named = [...kinds.matchAll(/`([a-z][a-z0-9]*(?:-[a-z0-9]+)*)`(?=[,.]| \|)/g)].map(([, kind]) => kind)
+    expect([...new Set(named)].sort()).toEqual([...SECRET_KINDS].sort())
   })
 })
 

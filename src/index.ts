@@ -13,9 +13,13 @@ export type { LocatedLog, LocateOptions } from './locate/located-log.ts'
 export { prepare } from './pipeline.ts'
 export type { BudgetOptions, Prepared, PreparedSource, PrepareRequest, ReferenceInput } from './prepare/request.ts'
 export { project } from './project/project.ts'
+export { type RedactedCapture, type RedactOptions, type RedactSource, redact } from './redact.ts'
 export { decodeSessionUri, encodeSessionUri, formatMention, parseReferenceText } from './reference/uri.ts'
 export { renderTranscript } from './render/transcript.ts'
 export { type Retained, type RetainSource, retain } from './retain/retain.ts'
+export type { Redacted, SecretCounts, SecretKind } from './secrets/kinds.ts'
+export type { RedactedText } from './secrets/redact.ts'
+export type { SecretScanner } from './secrets/scan.ts'
 export { decodeTranscript, type Transcript, type TranscriptCapture } from './transcript/transcript.ts'
 export type {
   CheckedLog,

@@ -9,6 +9,7 @@ import { checkConfig } from './prepare/config.ts'
 import { omissionOf, spillOf } from './prepare/omission.ts'
 import { checkReferences, distinct } from './prepare/references.ts'
 import type { Prepared, PreparedSource, PrepareRequest } from './prepare/request.ts'
+import { looksForSecrets, redactedCaptures } from './prepare/redacted-captures.ts'
 import { parseReferenceText } from './reference/uri.ts'
 import { renderSnapshot } from './render/snapshot.ts'
 import { type Retained, retain } from './retain/retain.ts'
@@ -16,7 +17,8 @@ import type { Issue, Omission, ReferenceFacts, ReferenceMessage, SnapshotData, T
 
 /**
  * Prepares a message and the snapshot of the sessions it refers to. All or nothing: throws `INVALID_CONFIG`,
- * `INVALID_REFERENCE`, `SELF_REFERENCE`, `TOO_MANY`, `READ_FAILED`, `BUDGET_EXCEEDED` or `CANCELLED`.
+ * `INVALID_REFERENCE`, `SELF_REFERENCE`, `TOO_MANY`, `READ_FAILED`, `BUDGET_EXCEEDED`, `SECRETS_FOUND`, `SCAN_FAILED` or
+ * `CANCELLED`.
  *
  * @example
  * const { content, additionalContext } = await prepare({
@@ -33,15 +35,22 @@ export async function prepare(request: PrepareRequest): Promise<Prepared> {
   const { text, references: mentioned } = parseReferenceText(request.message)
   const inputs = distinct([...mentioned, ...checkReferences(request.references ?? [])], request)
   const content: TextBlock[] = [{ type: 'text', text: text.toWellFormed() }]
-  if (inputs.length === 0) return { content, additionalContext: [], sources: [], omissions: [], issues: [] }
+  const isScanned = looksForSecrets(request)
+  if (inputs.length === 0) {
+    const nothing = isScanned ? { redacted: { total: 0, byKind: {} } } : undefined
+    return { content, additionalContext: [], sources: [], omissions: [], issues: [], ...nothing }
+  }
 
   const budget = await budgetOf(request)
-  // A transcript to be saved needs all texts.
-  const enoughBytes = request.spill ? undefined : budget.bytes
-  const captures = await allOrFirstFailure(
+  // A transcript to be saved needs all texts, and so does a search for secrets.
+  const enoughBytes = request.spill || isScanned ? undefined : budget.bytes
+  const read = await allOrFirstFailure(
     request.signal,
     inputs.map((input) => (signal: AbortSignal) => capture(input, { ...request, enoughBytes, signal })),
   )
+  const { captures, redacted } = isScanned
+    ? await redactedCaptures(read, inputs, request)
+    : { captures: read, redacted: undefined }
   const issues: Issue[] = [...budget.issues, ...captures.flatMap((source) => source.issues)]
   const cut = captures.map((source) => ({ source, retained: retain(source, budget.bytes) }))
   const omissions: Omission[] = []
@@ -74,6 +83,7 @@ export async function prepare(request: PrepareRequest): Promise<Prepared> {
           sources.flatMap(({ data, degraded }) =>
             degraded ? [{ label: data.label, throughSeq: degraded.throughSeq }] : [],
           ),
+          redacted?.total,
         ),
       },
     ],
@@ -84,7 +94,7 @@ export async function prepare(request: PrepareRequest): Promise<Prepared> {
       references: sources.map((source) => source.facts),
     },
   }
-  return { content, additionalContext: [message], sources, omissions, issues }
+  return { content, additionalContext: [message], sources, omissions, issues, ...(redacted && { redacted }) }
 }
 
 function referenceFacts(

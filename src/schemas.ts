@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { type DshRefErrorCode, EXIT_STATUS, type ReadFailedReason } from './errors.ts'
 import type { Candidate } from './list/candidates.ts'
 import type { Plan } from './render/plan.ts'
+import { SECRET_KINDS } from './secrets/kinds.ts'
 import type { CheckedLog, Degraded, Issue, IssueKind, ReferenceMessage, Replacement, SessionHeader } from './types.ts'
 
 const milliseconds = z.number().int().min(0)
@@ -47,6 +48,13 @@ export const IssueSchema = z.strictObject({
   sessionId: z.string().exactOptional(),
   count: z.number().int().min(1).exactOptional().describe('How many times it was met; absent for once'),
 })
+
+const RedactedSchema = z
+  .strictObject({
+    total: z.number().int().min(0),
+    byKind: z.partialRecord(z.enum(SECRET_KINDS), z.number().int().min(1)),
+  })
+  .describe('How many secrets were masked, by kind; with --redact only, best effort')
 
 /** A row of `dsh-ref list --format json`. */
 export const CandidateSchema = z.strictObject({
@@ -153,6 +161,7 @@ export const PreparedSchema = z.strictObject({
     .array(z.strictObject({ sessionId: z.string(), ...DegradedSchema.shape }))
     .exactOptional()
     .describe('Sources of which only a prefix could be read (--salvage)'),
+  redacted: RedactedSchema.exactOptional(),
 })
 
 const size = z.strictObject({ bytes: count, estimatedTokens: count.describe('bytes / 4, an estimate') })
@@ -173,6 +182,7 @@ export const PlanSchema = z.strictObject({
   ),
   message: size,
   snapshot: size,
+  redacted: RedactedSchema.exactOptional(),
 })
 
 const HeaderSchema = z.strictObject({
@@ -211,6 +221,7 @@ export const SurfaceSchema = z.strictObject({
   ),
   issues: z.array(IssueSchema),
   degraded: DegradedSchema.exactOptional(),
+  redacted: RedactedSchema.exactOptional(),
 })
 
 const CheckedLogSchema = z.strictObject({

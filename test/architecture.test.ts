@@ -28,6 +28,7 @@ const STAGES = [
   'fold',
   'retain',
   'transcript',
+  'redact',
   'list',
   'check',
   'search',
@@ -41,7 +42,7 @@ const STAGES = [
 
 /** Rendering makes strings of what these stages give, and is for the pipeline and what is behind it. */
 const RENDER = {
-  imports: ['types', 'errors', 'text', 'reference', 'project', 'retain', 'transcript', 'render'],
+  imports: ['types', 'errors', 'text', 'reference', 'project', 'retain', 'transcript', 'secrets', 'render'],
   importedBy: ['render', 'pipeline', 'schemas', 'index', 'mcp', 'cli'],
 }
 

@@ -29,7 +29,7 @@ export const PROGRAM: CommandSpec = {
     'It reads the session logs of DeepSeek Harness and never changes them. "dsh-ref help <command>" tells more of each command; "dsh-ref help <topic>" of sessions, formats, exit-status, environment, damaged-logs and agents.',
   ],
   commands: [list, search, pick, prepare, surface, transcript, check, spill, mcp, uri, config, completion, help],
-  statuses: [2, 3, 4, 5],
+  statuses: [2, 3, 4, 5, 6],
   environment: Object.keys(ENVIRONMENT) as Variable[],
 }
 

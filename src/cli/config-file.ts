@@ -8,7 +8,7 @@ import type { CommandOptions } from './print.ts'
 import type { Environment } from './shell.ts'
 
 /** Settings of the file that a variable of the environment goes before. */
-const VARIABLES = { spillDir: 'DSH_REF_SPILL_DIR', cacheDir: 'DSH_REF_CACHE_DIR' } as const
+const VARIABLES = { spillDir: 'DSH_REF_SPILL_DIR', cacheDir: 'DSH_REF_CACHE_DIR', redact: 'DSH_REF_REDACT' } as const
 
 /** Settings of the file that only an option goes before. */
 const OPTIONS = [
@@ -43,7 +43,7 @@ export async function readConfig(env: Environment, findHome: () => string): Prom
 export function environmentWith(config: Config, env: Environment): Environment {
   const added = Object.entries(VARIABLES).flatMap(([key, variable]) => {
     const value = config[key as keyof typeof VARIABLES]
-    return value !== undefined && !env[variable] ? [[variable, value] as const] : []
+    return value !== undefined && !env[variable] ? [[variable, String(value)] as const] : []
   })
   return added.length === 0 ? env : { ...env, ...Object.fromEntries(added) }
 }

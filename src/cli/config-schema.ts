@@ -13,6 +13,7 @@ export interface Config {
   readonly roots?: readonly string[] | undefined
   readonly spillDir?: string | undefined
   readonly cacheDir?: string | undefined
+  readonly redact?: boolean | undefined
   readonly maxReferences?: number | undefined
   readonly maxReferenceBytes?: number | undefined
   readonly contextWindow?: number | undefined
@@ -35,6 +36,7 @@ export const ConfigSchema = z
     roots: z.array(path(), 'a list of paths').min(1, 'a list with a path in it').optional(),
     spillDir: path().optional().describe('A directory, or "auto"'),
     cacheDir: path().optional(),
+    redact: z.boolean('true or false').optional().describe('Mask secrets, as --redact does'),
     maxReferences: count(1, MAX_REFERENCES).optional(),
     maxReferenceBytes: count(1).optional(),
     contextWindow: count(1).optional(),
@@ -53,10 +55,10 @@ export const ConfigSchema = z
 export function loadConfig(file: string, home: string): Config {
   const result = ConfigSchema.safeParse(parsed(file))
   if (!result.success) throw refusal(file, result.error.issues[0])
-  const { $schema: _, roots, spillDir, cacheDir, ...numbers } = result.data
+  const { $schema: _, roots, spillDir, cacheDir, ...others } = result.data
   const absolute = (value: string) => absolutePath(value, { cwd: dirname(file), home })
   return {
-    ...numbers,
+    ...others,
     roots: roots?.map(absolute),
     spillDir: spillDir === undefined || spillDir === 'auto' ? spillDir : absolute(spillDir),
     cacheDir: cacheDir && absolute(cacheDir),

@@ -9,6 +9,7 @@ import { configPath, readConfig } from './config-file.ts'
 import type { Config } from './config-schema.ts'
 import { oneOf, optionsOf } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
+import { redactsByEnvironment } from './redact-option.ts'
 import { resolveRoots } from './roots.ts'
 
 /** A setting as it holds. */
@@ -49,6 +50,9 @@ function effective(context: CommandContext, set: Config): Record<string, Effecti
     roots: { value: paths, from },
     spillDir: directory('spillDir', 'DSH_REF_SPILL_DIR', null),
     cacheDir: directory('cacheDir', 'DSH_REF_CACHE_DIR', cacheDirectory(context.env, context.home)),
+    redact: context.shellEnv.DSH_REF_REDACT
+      ? { value: redactsByEnvironment(context.shellEnv), from: 'DSH_REF_REDACT' }
+      : fromFile('redact', false),
     maxReferences: fromFile('maxReferences', MAX_REFERENCES),
     maxReferenceBytes: fromFile('maxReferenceBytes', null),
     contextWindow: fromFile('contextWindow', null),

@@ -21,6 +21,8 @@ import {
   printText,
   terminalColumns,
 } from './print.ts'
+import { secretRules } from './redact-option.ts'
+import type { RunSecrets } from './secrets.ts'
 import type { Shell } from './shell.ts'
 import { interruption, receivedSignal, SIGNAL_STATUS } from './signals.ts'
 
@@ -182,6 +184,7 @@ export async function runProgram(argv: readonly string[], shell: Shell): Promise
   const errorFormat = errorFormatOf(argv)
   const text: CommanderText = { out: '', err: '', helpOf: undefined }
   let hasPrinted = () => false
+  let secrets: RunSecrets | undefined
   let status = 0
   const runBody = async (
     body: CommandBody,
@@ -192,7 +195,10 @@ export async function runProgram(argv: readonly string[], shell: Shell): Promise
   ) => {
     const config = await readConfig(shell.env, () => shell.home())
     const configuredGlobals = { ...globals, configuredRoots: config.roots }
-    const context = openContext(shell, configuredGlobals, interruption, environmentWith(config, shell.env))
+    const env = environmentWith(config, shell.env)
+    const rules = secretRules(options, env)
+    if (rules.redacts || rules.refuses) secrets = new (await import('./secrets.ts')).RunSecrets(rules)
+    const context = openContext(shell, configuredGlobals, interruption, env, secrets)
     hasPrinted = () => context.print.hasPrinted
     const allOptions = optionsWith(config, options, names)
     try {
@@ -239,10 +245,11 @@ export async function runProgram(argv: readonly string[], shell: Shell): Promise
     if (error instanceof OutputClosed) return 0
     const refusal = refusalOf(error, interruption, hasPrinted())
     if (refusal === undefined) {
-      await printBug(shell, error, errorFormat, `dsh-ref ${VERSION}`)
+      await printBug(shell, secrets ? secrets.maskedBug(error) : error, errorFormat, `dsh-ref ${VERSION}`)
       return BUG_STATUS
     }
-    await printRefusal(shell, (await import('./options.ts')).inOptions(refusal), errorFormat)
+    const told = (await import('./options.ts')).inOptions(refusal)
+    await printRefusal(shell, secrets ? secrets.masked(told) : told, errorFormat)
     const received = receivedSignal()
     return received === undefined ? EXIT_STATUS[refusal.code] : SIGNAL_STATUS[received]
   }

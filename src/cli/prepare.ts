@@ -7,6 +7,7 @@ import { prepare as prepareMessage } from '../pipeline.ts'
 import { checkReferenceIds, idOf } from '../prepare/references.ts'
 import type { Prepared, ReferenceInput } from '../prepare/request.ts'
 import { parseReferenceText } from '../reference/uri.ts'
+import type { Redacted } from '../secrets/kinds.ts'
 import { strictJson, utf8Bytes } from '../text/json-bytes.ts'
 import type { TextBlock } from '../types.ts'
 import { absolutePath, fraction, integer, oneOf, optionsOf, text } from './options.ts'
@@ -63,17 +64,22 @@ export const prepare: CommandBody = async (context, args, options) => {
     target: target?.sessionId,
     references,
     spill,
+    ...(context.secrets && { redact: context.secrets.rules.redacts, failOnSecrets: context.secrets.rules.refuses }),
     onLocated: ({ path }) => guard.protect(path),
   })
   const issues = [...targetIssues, ...prepared.issues]
+  const redacted = context.secrets?.redacted(prepared.redacted)
   context.print.refuseIfStrict(issues)
   if (isDryRun || options.explain === true) {
-    const plan = await planned(prepared, format)
+    const plan = await planned(prepared, format, redacted)
     if (isDryRun) await context.print.out(plan)
     else await context.print.aside(plan)
   }
-  if (isDryRun) return context.print.issues(issues)
-  const product = rendered(prepared, format, message.hasFinalNewline)
+  if (isDryRun) {
+    await context.print.issues(issues)
+    return context.secrets?.tell(context.print, prepared.redacted)
+  }
+  const product = rendered(prepared, format, message.hasFinalNewline, redacted)
   if (outputFile === undefined) await context.print.out(await shown(product, context))
   else {
     const { writeFileAtomic } = await import('../files/atomic-file.ts')
@@ -81,6 +87,7 @@ export const prepare: CommandBody = async (context, args, options) => {
     await hearSignals(() => writeFileAtomic(outputFile, bytes, { signal: context.signal }))
   }
   await context.print.issues(issues)
+  await context.secrets?.tell(context.print, prepared.redacted)
 }
 
 /** A session as it was named; where only a log tells the id, there is none. */
@@ -150,9 +157,18 @@ function allowedOutput(path: string, guard: WriteGuard): string {
 }
 
 /** What is kept and what it costs, as a table or with `--format json` as JSON. */
-async function planned(prepared: Prepared, format: (typeof FORMATS)[number]): Promise<string> {
+async function planned(
+  prepared: Prepared,
+  format: (typeof FORMATS)[number],
+  redacted: Redacted | undefined,
+): Promise<string> {
   const { planOf, renderPlan } = await import('../render/plan.ts')
-  const plan = planOf(prepared.sources, utf8Bytes(textIn(prepared.content)), utf8Bytes(snapshotIn(prepared) ?? ''))
+  const plan = planOf(
+    prepared.sources,
+    utf8Bytes(textIn(prepared.content)),
+    utf8Bytes(snapshotIn(prepared) ?? ''),
+    redacted,
+  )
   return format === 'json' ? `${strictJson(plan)}\n` : renderPlan(plan)
 }
 
@@ -203,7 +219,12 @@ async function readMessage(context: CommandContext): Promise<Message> {
     : { text: whole, hasFinalNewline: false }
 }
 
-function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinalNewline: boolean): string {
+function rendered(
+  prepared: Prepared,
+  format: (typeof FORMATS)[number],
+  hasFinalNewline: boolean,
+  redacted: Redacted | undefined,
+): string {
   const message = textIn(prepared.content)
   const snapshot = snapshotIn(prepared)
   // Model APIs refuse a message without text; a snapshot asked for alone stands alone.
@@ -215,7 +236,7 @@ function rendered(prepared: Prepared, format: (typeof FORMATS)[number], hasFinal
     case 'snapshot':
       return snapshot === undefined ? '' : `${snapshot}\n`
     case 'json':
-      return `${strictJson({ content: prepared.content, additionalContext: prepared.additionalContext, ...degradedOf(prepared) })}\n`
+      return `${strictJson({ content: prepared.content, additionalContext: prepared.additionalContext, ...degradedOf(prepared), ...(redacted && { redacted }) })}\n`
     case 'jsonl':
       return [...own.map(() => ({ role: 'user', content: prepared.content })), ...prepared.additionalContext]
         .map((line) => `${strictJson(line)}\n`)

@@ -6,6 +6,7 @@ import type { FileIdentity } from '../files/write-guard.ts'
 import { describeIssues, reasonOfIssues } from '../render/issues.ts'
 import { strictJson } from '../text/json-bytes.ts'
 import type { Issue } from '../types.ts'
+import type { RunSecrets } from './secrets.ts'
 import type { Environment, Shell, Sink, Terminal } from './shell.ts'
 import { hearSignals } from './signals.ts'
 
@@ -49,6 +50,8 @@ export interface CommandContext {
   readonly terminal?: () => Terminal | undefined
   /** Fires when SIGINT or SIGTERM is heard (signals.ts). */
   readonly signal: AbortSignal
+  /** Set when secrets are to be masked or refused. */
+  readonly secrets?: RunSecrets | undefined
 }
 
 /** Standard input. */
@@ -106,6 +109,7 @@ export function openContext(
   globals: GlobalOptions,
   signal: AbortSignal,
   env: Environment,
+  secrets?: RunSecrets,
 ): CommandContext {
   const stdout = outputTraits(shell, 'stdout', globals.color)
   return {
@@ -115,6 +119,7 @@ export function openContext(
       stderr: shell.stderr,
       globals,
       signal,
+      mask: secrets?.mask,
     }),
     stdin: {
       get isTerminal() {
@@ -136,6 +141,7 @@ export function openContext(
     globals,
     terminal: () => shell.terminal(),
     signal,
+    secrets,
   }
 }
 
@@ -160,8 +166,10 @@ export function createPrint(to: {
   readonly stderr: Sink
   readonly globals: Pick<GlobalOptions, 'strict' | 'quiet'>
   readonly signal: AbortSignal
+  /** What masks a line for stderr. */
+  readonly mask?: ((line: string) => string) | undefined
 }): Print {
-  const { stdout, stdoutIsTerminal, stderr, globals, signal } = to
+  const { stdout, stdoutIsTerminal, stderr, globals, signal, mask = (line) => line } = to
   let hasPrinted = false
   let status = 0
 
@@ -196,7 +204,7 @@ export function createPrint(to: {
   }
 
   async function note(message: string): Promise<void> {
-    if (!globals.quiet) await writeStderr(stderr, `dsh-ref: ${await makeVisible(message)}\n`)
+    if (!globals.quiet) await writeStderr(stderr, `dsh-ref: ${await makeVisible(mask(message))}\n`)
   }
 
   return {

@@ -2,7 +2,7 @@
 
 import { invalidConfig } from '../errors.ts'
 import { MAX_REFERENCES } from './references.ts'
-import type { BudgetOptions } from './request.ts'
+import type { BudgetOptions, SecretOptions } from './request.ts'
 
 /** Throws `INVALID_CONFIG` when an option is out of its range. */
 export function checkConfig({
@@ -10,9 +10,11 @@ export function checkConfig({
   contextWindow,
   referenceContextFraction,
   maxReferences,
-}: BudgetOptions): void {
+  redact,
+  failOnSecrets,
+}: BudgetOptions & Pick<SecretOptions, 'redact' | 'failOnSecrets'>): void {
   const isCount = (value: number, most: number) => Number.isSafeInteger(value) && value >= 1 && value <= most
-  const refuse = (option: string, value: number, allowed: string) => {
+  const refuse = (option: string, value: unknown, allowed: string) => {
     throw invalidConfig(`${option} is ${value}; it takes ${allowed}`, { option, value, allowed })
   }
   if (maxReferenceBytes !== undefined && !isCount(maxReferenceBytes, Number.MAX_SAFE_INTEGER)) {
@@ -26,5 +28,9 @@ export function checkConfig({
   }
   if (maxReferences !== undefined && !isCount(maxReferences, MAX_REFERENCES)) {
     refuse('maxReferences', maxReferences, `a whole number from 1 to ${MAX_REFERENCES}`)
+  }
+  // Of an untyped caller: what is no boolean must not be taken for no.
+  for (const [option, value] of Object.entries({ redact, failOnSecrets })) {
+    if (value !== undefined && typeof value !== 'boolean') refuse(option, value, 'true or false')
   }
 }

@@ -3,6 +3,8 @@
 import type { DecodeOptions } from '../decode/decode.ts'
 import type { SalvagedSurface } from '../fold/salvage.ts'
 import type { LocatedLog } from '../locate/located-log.ts'
+import type { Redacted } from '../secrets/kinds.ts'
+import type { SecretScanner } from '../secrets/scan.ts'
 import type {
   Degraded,
   FullSnapshot,
@@ -33,9 +35,20 @@ export interface BudgetOptions {
   readonly maxReferences?: number | undefined
 }
 
+/** What is done about secrets in what is read of the sessions; the message itself is the user's and stays as it is. */
+export interface SecretOptions {
+  /** Mask them before anything is cut, counted or saved. */
+  readonly redact?: boolean | undefined
+  /** Refuse the message with `SECRETS_FOUND` when there is one. */
+  readonly failOnSecrets?: boolean | undefined
+  /** What masks one text; default: all that docs/secrets.md lists. */
+  readonly scanner?: SecretScanner | undefined
+}
+
 /** Everything `prepare` needs. */
 export interface PrepareRequest
   extends BudgetOptions,
+    SecretOptions,
     Pick<DecodeOptions, 'allowUnknownVersion' | 'limits' | 'signal' | 'decoder' | 'everyRow'> {
   /** The message, with mentions in it. */
   readonly message: string
@@ -96,4 +109,6 @@ export interface Prepared {
   readonly sources: readonly PreparedSource[]
   readonly omissions: readonly Omission[]
   readonly issues: readonly Issue[]
+  /** What was masked; with `redact` and `failOnSecrets` only. */
+  readonly redacted?: Redacted
 }

@@ -1,6 +1,7 @@
 // What `prepare --dry-run` and `--explain` say: how much of each source is kept, and what it costs.
 
 import { textlessSentence } from '../project/project.ts'
+import type { Redacted } from '../secrets/kinds.ts'
 import type { ReferenceFacts } from '../types.ts'
 import { cutToWidth, displayWidth, padToWidth, visible } from './text.ts'
 
@@ -25,6 +26,8 @@ export interface Plan {
   /** The readable message and the snapshot, as text. */
   readonly message: { readonly bytes: number; readonly estimatedTokens: number }
   readonly snapshot: { readonly bytes: number; readonly estimatedTokens: number }
+  /** What is masked; absent without `--redact`. */
+  readonly redacted?: Redacted
 }
 
 /** Makes the plan of a prepared message. */
@@ -35,6 +38,7 @@ export function planOf(
   >)[],
   messageBytes: number,
   snapshotBytes: number,
+  redacted?: Redacted,
 ): Plan {
   const size = (bytes: number) => ({ bytes, estimatedTokens: tokensOf(bytes) })
   return {
@@ -48,11 +52,12 @@ export function planOf(
     })),
     message: size(messageBytes),
     snapshot: size(snapshotBytes),
+    ...(redacted && { redacted }),
   }
 }
 
 /** The plan as a table and one sentence. */
-export function renderPlan({ sources, snapshot }: Plan): string {
+export function renderPlan({ sources, snapshot, redacted }: Plan): string {
   if (sources.length === 0) return 'The message refers to no session; it would be printed unchanged.\n'
   const rows = [
     ['LABEL', 'KEPT', 'DROPPED', 'BYTES', 'OF BUDGET', '~TOKENS'],
@@ -76,7 +81,13 @@ export function renderPlan({ sources, snapshot }: Plan): string {
     const sentence = textlessSentence(turnsWithoutText)
     return sentence === undefined ? [] : [`${visible(label)}: ${sentence}`]
   })
-  return [...lines.map((line) => line.trimEnd()), '', ...textless, total].map((line) => `${line}\n`).join('')
+  const masked = redacted ? [maskedSentence(redacted)] : []
+  return [...lines.map((line) => line.trimEnd()), '', ...textless, ...masked, total].map((line) => `${line}\n`).join('')
+}
+
+function maskedSentence({ total, byKind }: Redacted): string {
+  const kinds = Object.entries(byKind).map(([kind, count]) => `${count} ${kind}`)
+  return total === 0 ? 'No secrets were found to mask.' : `Secrets masked: ${total} (${kinds.join(', ')}).`
 }
 
 function tokensOf(bytes: number): number {

@@ -11,6 +11,9 @@ const WARNING =
 
 const OMISSIONS_HEADING = '## Reference omissions'
 
+/** Said of masked secrets, behind their number. */
+const MASKED = 'masked as [redacted:<kind>] before anything was left out; the search for them is best effort.'
+
 const OMISSIONS_LINE =
   'Parts of these sessions were left out to keep the snapshot within its byte budget; a saved full snapshot is just as untrusted.'
 
@@ -22,16 +25,21 @@ export interface DegradedSource {
 
 /**
  * The text of the message: heading, warning, tagged JSON array, the omissions when there are any, and a sentence for every
- * source of which only a prefix could be read.
+ * source of which only a prefix could be read. Secrets that were masked are told of with the omissions.
  */
 export function renderSnapshot(
   data: readonly SnapshotData[],
   omissions: readonly Omission[],
   degraded: readonly DegradedSource[] = [],
+  maskedSecrets = 0,
 ): string {
   const json = `[${data.map(tagSafeJson).join(',')}]`
   const parts = [HEADING, WARNING, `<referenced-sessions>\n${json}\n</referenced-sessions>`]
-  if (omissions.length > 0) parts.push(OMISSIONS_HEADING, OMISSIONS_LINE, tagSafeJson(omissions))
+  if (omissions.length > 0 || maskedSecrets > 0) parts.push(OMISSIONS_HEADING)
+  if (omissions.length > 0) parts.push(OMISSIONS_LINE, tagSafeJson(omissions))
+  if (maskedSecrets > 0) {
+    parts.push(`${maskedSecrets} ${maskedSecrets === 1 ? 'secret was' : 'secrets were'} ${MASKED}`)
+  }
   for (const source of degraded) parts.push(degradedSentence(source))
   return parts.join('\n\n')
 }

@@ -92,3 +92,9 @@ export interface Find {
 
 /** How many secrets of each kind; a kind that does not occur has no key. */
 export type SecretCounts = Readonly<Partial<Record<SecretKind, number>>>
+
+/** What was found and masked, as outputs say it; kinds in the order of the list. */
+export interface Redacted {
+  readonly total: number
+  readonly byKind: SecretCounts
+}

@@ -1,6 +1,6 @@
 // The words of `dsh-ref check`; what it does is ../check.ts.
 
-import { options, READING, TABLE_OR_JSON } from './common.ts'
+import { options, READING, REDACT, TABLE_OR_JSON } from './common.ts'
 import { COLOUR, ROOTS } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 
@@ -19,11 +19,19 @@ export const check: CommandSpec = {
     'Every row is parsed, every checksum, fold rule and message checked, and whether another log has the same id. One line a log, one line a finding; see "dsh-ref help damaged-logs".',
     'With --all also what lies where a directory is due, what cannot be read and a root that is missing, each a line of its own. A severity of "issue" is what --strict refuses in every command; "refused-by-dsh" and "note" are of check alone.',
   ],
-  groups: [options({ flags: '--all', summary: 'check every session of the roots' }, TABLE_OR_JSON), READING],
+  groups: [
+    options(
+      { flags: '--all', summary: 'check every session of the roots' },
+      { flags: '--secrets', summary: 'look for secrets as well, also in results of tools and in what was replaced' },
+      TABLE_OR_JSON,
+      ...REDACT,
+    ),
+    READING,
+  ],
   statuses: [2, 3, 4],
   ownStatuses: {
     4: 'a log or place is corrupt, unsupported or unreadable; with --strict also when there is any issue',
   },
-  environment: [...ROOTS, ...COLOUR],
+  environment: [...ROOTS, 'DSH_REF_REDACT', ...COLOUR],
   load: async () => (await import('../check.ts')).check,
 }

@@ -36,6 +36,21 @@ export const READING: OptionGroup = {
   ],
 }
 
+/** Masking, of every command that prints what a log says. */
+export const REDACT: readonly OptionSpec[] = [
+  { flags: '--redact', summary: 'mask secrets as [redacted:<kind>], best effort, before anything is cut or printed' },
+  { flags: '--no-redact', summary: 'leave them, whatever $DSH_REF_REDACT and the configuration say' },
+]
+
+/** What is done about secrets, in every command that prints texts or titles of logs. */
+export const SECRETS: OptionGroup = {
+  heading: 'Secrets:',
+  options: [
+    ...REDACT,
+    { flags: '--fail-on-secrets', summary: 'print and save nothing when one is found, and end with status 6' },
+  ],
+}
+
 /** Makes the group of a command that has one. */
 export function options(...listed: OptionSpec[]): OptionGroup {
   return { heading: 'Options:', options: listed }

@@ -14,6 +14,6 @@ export const config: CommandSpec = {
   ],
   groups: [options(TABLE_OR_JSON)],
   statuses: [2],
-  environment: [...ROOTS, 'DSH_REF_SPILL_DIR', ...CACHE_PLACES],
+  environment: [...ROOTS, 'DSH_REF_REDACT', 'DSH_REF_SPILL_DIR', ...CACHE_PLACES],
   load: async () => (await import('../config.ts')).config,
 }

@@ -7,6 +7,7 @@ export const ENVIRONMENT = {
   DSH_SESSION_JSONL: 'log of the session that receives when no --target is given; DSH sets it for its agents',
   DSH_REF_SPILL_DIR: 'directory for full transcripts when no --spill-dir is given, or "auto"',
   DSH_REF_CACHE_DIR: 'directory of the title index and of texts (default: dsh-ref in XDG_CACHE_HOME or ~/.cache)',
+  DSH_REF_REDACT: 'mask secrets as --redact does: 1 or true; 0, false or empty for not',
   XDG_CONFIG_HOME: 'its dsh-ref.json is the configuration file (default: ~/.config)',
   XDG_STATE_HOME: 'where "--spill-dir auto" keeps transcripts (default: ~/.local/state)',
   XDG_CACHE_HOME: 'where the title index and texts are kept (default: ~/.cache)',

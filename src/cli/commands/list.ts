@@ -1,5 +1,6 @@
 // The words of `dsh-ref list`; what it does is ../list.ts.
 
+import { SECRETS } from './common.ts'
 import { CACHE_PLACES, COLOUR, ROOTS } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 import { FILTERS, LIMITS, NUL_AFTER_NAMES, READING_AND_KEEPING, SESSIONS_FORMAT } from './which-sessions.ts'
@@ -42,9 +43,10 @@ export const list: CommandSpec = {
         NUL_AFTER_NAMES,
       ],
     },
+    SECRETS,
     READING_AND_KEEPING,
   ],
-  statuses: [2, 3, 4],
-  environment: [...ROOTS, 'DSH_SESSION_JSONL', ...CACHE_PLACES, ...COLOUR],
+  statuses: [2, 3, 4, 6],
+  environment: [...ROOTS, 'DSH_REF_REDACT', 'DSH_SESSION_JSONL', ...CACHE_PLACES, ...COLOUR],
   load: async () => (await import('../list.ts')).list,
 }

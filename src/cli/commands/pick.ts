@@ -1,6 +1,6 @@
 // The words of `dsh-ref pick`; what it does is ../pick.ts.
 
-import { format, options, READING, TARGET } from './common.ts'
+import { format, options, READING, SECRETS, TARGET } from './common.ts'
 import { CACHE_PLACES, ROOTS } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 
@@ -35,9 +35,10 @@ export const pick: CommandSpec = {
       TARGET,
       { flags: '--limit <n>', summary: 'offer at most so many (default: 500)' },
     ),
+    SECRETS,
     READING,
   ],
-  statuses: [2, 3, 4, 5],
-  environment: [...ROOTS, 'DSH_SESSION_JSONL', ...CACHE_PLACES],
+  statuses: [2, 3, 4, 5, 6],
+  environment: [...ROOTS, 'DSH_REF_REDACT', 'DSH_SESSION_JSONL', ...CACHE_PLACES],
   load: async () => (await import('../pick.ts')).pick,
 }

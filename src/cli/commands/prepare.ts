@@ -1,6 +1,6 @@
 // The words of `dsh-ref prepare`; what it does is ../prepare.ts.
 
-import { format, READING, SPILL_DIR, TARGET } from './common.ts'
+import { format, READING, SECRETS, SPILL_DIR, TARGET } from './common.ts'
 import { ROOTS, SPILL_PLACES } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 
@@ -65,9 +65,10 @@ export const prepare: CommandSpec = {
         SPILL_DIR,
       ],
     },
+    SECRETS,
     READING,
   ],
-  statuses: [2, 3, 4, 5],
-  environment: [...ROOTS, 'DSH_SESSION_JSONL', ...SPILL_PLACES],
+  statuses: [2, 3, 4, 5, 6],
+  environment: [...ROOTS, 'DSH_REF_REDACT', 'DSH_SESSION_JSONL', ...SPILL_PLACES],
   load: async () => (await import('../prepare.ts')).prepare,
 }

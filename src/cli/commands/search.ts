@@ -1,5 +1,6 @@
 // The words of `dsh-ref search`; what it does is ../search.ts.
 
+import { SECRETS } from './common.ts'
 import { CACHE_PLACES, COLOUR, ROOTS } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 import { FILTERS, LIMITS, NUL_AFTER_NAMES, READING_AND_KEEPING, SESSIONS_FORMAT } from './which-sessions.ts'
@@ -45,10 +46,11 @@ export const search: CommandSpec = {
         { flags: '-C, --context <n>', summary: 'in a table, so many lines around each, blank ones apart (default: 1)' },
       ],
     },
+    SECRETS,
     READING_AND_KEEPING,
   ],
-  statuses: [2, 3, 4],
+  statuses: [2, 3, 4, 6],
   ownStatuses: { 1: 'nothing is found, or a bug in dsh-ref; the stack is shown' },
-  environment: [...ROOTS, 'DSH_SESSION_JSONL', ...CACHE_PLACES, ...COLOUR],
+  environment: [...ROOTS, 'DSH_REF_REDACT', 'DSH_SESSION_JSONL', ...CACHE_PLACES, ...COLOUR],
   load: async () => (await import('../search.ts')).search,
 }

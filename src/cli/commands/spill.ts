@@ -1,6 +1,6 @@
 // The words of `dsh-ref spill` and its subcommands; what it does is ../spill.ts.
 
-import { options, SPILL_DIR, TABLE_OR_JSON } from './common.ts'
+import { options, REDACT, SPILL_DIR, TABLE_OR_JSON } from './common.ts'
 import { ROOTS, SPILL_PLACES } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 
@@ -10,15 +10,15 @@ export const spill: CommandSpec = {
   summary: 'Look after the transcripts that prepare saved.',
   examples: ['dsh-ref spill list --spill-dir auto', 'dsh-ref spill prune --older-than 7d --dry-run'],
   statuses: [2, 4],
-  environment: [...ROOTS, ...SPILL_PLACES],
+  environment: [...ROOTS, ...SPILL_PLACES, 'DSH_REF_REDACT'],
   commands: [
     {
       name: 'list',
       summary: 'List saved transcripts, oldest first.',
       examples: ['dsh-ref spill list --format json'],
-      groups: [options(TABLE_OR_JSON, SPILL_DIR)],
+      groups: [options(TABLE_OR_JSON, SPILL_DIR, ...REDACT)],
       statuses: [2, 4],
-      environment: SPILL_PLACES,
+      environment: [...SPILL_PLACES, 'DSH_REF_REDACT'],
       load: async () => (await import('../spill.ts')).list,
     },
     {

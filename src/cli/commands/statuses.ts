@@ -8,6 +8,7 @@ export const STATUSES = {
   3: 'a bad, self or surplus reference',
   4: 'a source cannot be read, the output cannot be written, or --strict met an issue',
   5: 'the budget is too small',
+  6: 'secrets were found with --fail-on-secrets, or the search for them failed',
   130: 'ended by SIGINT',
   143: 'ended by SIGTERM',
 } as const

@@ -1,6 +1,6 @@
 // The words of `dsh-ref transcript` and its subcommands; what it does is ../transcript.ts.
 
-import { format, options, READING } from './common.ts'
+import { format, options, READING, SECRETS } from './common.ts'
 import { ROOTS } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 
@@ -21,10 +21,11 @@ export const transcript: CommandSpec = {
       flags: '--include-shadowed',
       summary: 'add, marked as such, the messages that compaction replaced',
     }),
+    SECRETS,
     READING,
   ],
-  statuses: [2, 3, 4],
-  environment: ROOTS,
+  statuses: [2, 3, 4, 6],
+  environment: [...ROOTS, 'DSH_REF_REDACT'],
   load: async () => (await import('../transcript.ts')).transcript,
   commands: [
     {
@@ -39,8 +40,10 @@ export const transcript: CommandSpec = {
           flags: '--message <n>',
           summary: 'only the message with this number; as text, exactly that and no more',
         }),
+        SECRETS,
       ],
-      statuses: [2, 4],
+      statuses: [2, 4, 6],
+      environment: ['DSH_REF_REDACT'],
       load: async () => (await import('../transcript.ts')).decode,
     },
     {
@@ -59,11 +62,12 @@ export const transcript: CommandSpec = {
           { flags: '-c, --count', summary: 'print only how many lines match, for each source' },
           { flags: '-C, --context <n>', summary: 'print this many lines around each match' },
         ),
+        SECRETS,
         READING,
       ],
-      statuses: [2, 3, 4],
+      statuses: [2, 3, 4, 6],
       ownStatuses: { 1: 'nothing is found, or a bug in dsh-ref; the stack is shown' },
-      environment: ROOTS,
+      environment: [...ROOTS, 'DSH_REF_REDACT'],
       load: async () => (await import('../transcript.ts')).grep,
     },
   ],

@@ -82,6 +82,11 @@ export async function redactSurface<Read extends Surface & { readonly degraded?:
   }
 }
 
+/** Issues with what they tell masked, and not counted: it may quote texts, and names paths. */
+export function redactIssues(issues: readonly Issue[], scan: SecretScan): Issue[] {
+  return issues.map((issue) => maskedAside(issue, scan))
+}
+
 /** Everything in a value of JSON that is a string and no id, masked and not counted: facts of an error, an issue. */
 export function maskedAside<Value>(value: Value, scan: SecretScan, key = ''): Value {
   if (typeof value === 'string') return (EXACT.has(key) ? value : scan.aside(value)) as Value
@@ -139,7 +144,7 @@ function maskedHeader(header: SessionHeader, scan: SecretScan): SessionHeader {
 /** What is told of a log beside its texts may quote them, and names a path, which may spell the directory of the session. */
 function tellings({ issues, degraded }: Pick<RedactSource, 'issues' | 'degraded'>, scan: SecretScan) {
   return {
-    issues: issues.map((issue) => maskedAside(issue, scan)),
+    issues: redactIssues(issues, scan),
     ...(degraded && { degraded: { ...degraded, reason: scan.aside(degraded.reason) } }),
   }
 }

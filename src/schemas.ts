@@ -79,6 +79,7 @@ export const CandidateSchema = z.strictObject({
   health: z.enum(['ok', 'torn', 'corrupt', 'unsupported', 'unread']),
   archived: z.literal(true).exactOptional().describe('Present when the session is archived'),
   issues: z.array(IssueSchema),
+  redacted: RedactedSchema.exactOptional(),
 })
 
 /** What `dsh-ref list --format json` prints; with `--fields` rows hold the fields that were picked and no others. */
@@ -243,6 +244,7 @@ const CheckedLogSchema = z.strictObject({
       expected: z.unknown().exactOptional(),
       actual: z.unknown().exactOptional(),
       count: z.number().int().min(1).exactOptional(),
+      kind: z.string().exactOptional().describe('With rule secret: the kind of secret, as in docs/secrets.md'),
     }),
   ),
 })

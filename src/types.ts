@@ -254,6 +254,8 @@ export interface Finding {
   readonly actual?: unknown
   /** How many times; absent for once. */
   readonly count?: number
+  /** With rule `secret`: what kind of secret it is. */
+  readonly kind?: string
 }
 
 /** What is the matter with a log as a whole; the gravest finding decides. */

@@ -6,6 +6,7 @@ import { titleOf } from '../project/title.ts'
 import { briefText } from '../text/json-bytes.ts'
 import type { LogOnlyEvent, SessionHeader, SurfaceEvent, SurfaceMessage } from '../types.ts'
 import { Findings } from './findings.ts'
+import type { SecretFindings } from './secret-findings.ts'
 
 /** Finds what a complete reading of a surface takes in silence. */
 export class CheckReader implements LogReader<void> {
@@ -13,10 +14,12 @@ export class CheckReader implements LogReader<void> {
   readonly findings: Findings
   readonly #reader: SurfaceReader
   readonly #header: SessionHeader
+  readonly #secrets: SecretFindings | undefined
   #turn: number | undefined
 
-  constructor(header: SessionHeader, file: string) {
+  constructor(header: SessionHeader, file: string, secrets?: SecretFindings) {
     this.#header = header
+    this.#secrets = secrets
     this.#reader = new SurfaceReader(header, { everyRow: true, wants: () => false })
     this.findings = new Findings(file)
   }
@@ -50,6 +53,7 @@ export class CheckReader implements LogReader<void> {
 
   #checkMessage(message: SurfaceMessage, event: SurfaceEvent): void {
     const { seq, text, sourceKind, type } = message
+    this.#secrets?.look(text, { seq }, `The text of the ${type}`)
     if (!text.isWellFormed()) this.#note('lone-surrogate', 'A message holds a lone surrogate, printed as U+FFFD', seq)
     const { version } = this.#header
     if (version === 4 && sourceKind.startsWith('plugin')) {
@@ -62,7 +66,11 @@ export class CheckReader implements LogReader<void> {
   }
 
   #checkAssistant(data: unknown, seq: number): void {
-    const { message, stream } = data as { message: { source: Record<string, unknown> }; stream?: unknown }
+    const { message, stream } = data as {
+      message: { source: Record<string, unknown>; content: readonly Record<string, unknown>[] }
+      stream?: unknown
+    }
+    this.#lookAtSilent(message.content, seq)
     const { provider, model } = message.source
     if (typeof provider !== 'string' || typeof model !== 'string') {
       this.#refusedByDsh('message-source', 'An assistant/message does not name its provider and model', seq)
@@ -72,10 +80,21 @@ export class CheckReader implements LogReader<void> {
     }
   }
 
+  /** What an assistant asks of tools and thinks is in no transcript, but it is in the log. */
+  #lookAtSilent(content: readonly Record<string, unknown>[], seq: number): void {
+    if (!this.#secrets) return
+    for (const { type, arguments: given, text } of content) {
+      const spoken = type === 'tool-call' ? given : type === 'reasoning' ? text : undefined
+      const whole = typeof spoken === 'string' || spoken === undefined ? spoken : JSON.stringify(spoken)
+      if (whole !== undefined) this.#secrets.look(whole, { seq }, `A ${type} of the assistant`)
+    }
+  }
+
   #checkTitle(event: LogOnlyEvent): void {
     const title = titleOf(event.data())
     if (title === undefined) this.#refusedByDsh('title-shape', 'A session/title holds no title', event.seq)
-    else if (!title.isWellFormed())
+    else this.#secrets?.look(title, { seq: event.seq }, 'The title')
+    if (title?.isWellFormed() === false)
       this.#note('lone-surrogate', 'A title holds a lone surrogate, printed as U+FFFD', event.seq)
   }
 

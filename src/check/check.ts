@@ -13,9 +13,16 @@ import { locateAll } from '../locate/scan.ts'
 import type { CheckedLog, CheckedPlace, Issue, SessionHeader } from '../types.ts'
 import { CheckReader } from './check-reader.ts'
 import { Findings, findingOf, refusalFinding, statusOf } from './findings.ts'
+import { makeSecretFindings } from './secret-findings.ts'
 
 /** Logs verified at once: the work is the processor's, not the disk's. */
 const CONCURRENCY = 2
+
+/** How logs are verified. */
+export interface CheckOptions extends DecodeOptions {
+  /** Look for secrets as well, in every message, replaced ones and results of tools included. Default: false. */
+  readonly secrets?: boolean | undefined
+}
 
 /** A log that was found, or all that can be said of one that was not. */
 export type FoundLog = LocatedLog | CheckedLog
@@ -25,7 +32,7 @@ export type FoundLog = LocatedLog | CheckedLog
  * is due, is a checked place. Throws `READ_FAILED` when not one of the roots can be read, `CANCELLED`.
  */
 export async function checkRoots(
-  options: LocateOptions,
+  options: LocateOptions & CheckOptions,
 ): Promise<{ logs: readonly CheckedLog[]; places: readonly CheckedPlace[] }> {
   requireRoots(options.roots)
   const issues: Issue[] = []
@@ -44,7 +51,7 @@ export async function withRivalsAmong(
 }
 
 /** Verifies the logs that were found. */
-export async function checkFound(found: readonly FoundLog[], options: DecodeOptions): Promise<CheckedLog[]> {
+export async function checkFound(found: readonly FoundLog[], options: CheckOptions): Promise<CheckedLog[]> {
   const limit = pLimit(CONCURRENCY)
   return Promise.all(found.map((log) => limit(() => (isLocated(log) ? checkLog(log, options) : log))))
 }
@@ -68,7 +75,7 @@ function checkedPlace(issue: Issue): CheckedPlace {
  * const checked = await checkPath(`${root}/--work-shop--/current`, { roots: [] })
  * checked.findings[0].rule // => 'torn-tail'
  */
-export async function checkPath(path: string, options: LocateOptions): Promise<CheckedLog> {
+export async function checkPath(path: string, options: LocateOptions & CheckOptions): Promise<CheckedLog> {
   try {
     return await checkLog(await locatePath(path, { ...options, everyRow: true }), options)
   } catch (error) {
@@ -84,7 +91,7 @@ export async function checkPath(path: string, options: LocateOptions): Promise<C
  * checked.status // => 'ok'
  * checked.events // => 27
  */
-export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise<CheckedLog> {
+export async function checkLog(log: LocatedLog, options: CheckOptions): Promise<CheckedLog> {
   const { path, header } = log
   const before = new Findings(path)
   const after = new Findings(path)
@@ -96,13 +103,15 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
       message: `An older generation lies beside it: ${generation}`,
     })
   }
+  const secrets = options.secrets ? await makeSecretFindings(path) : undefined
+  if (header.cwd !== undefined) secrets?.look(header.cwd, { line: 1 }, "The header's cwd")
   let reader: CheckReader | undefined
   let facts: LogFacts | undefined
   try {
     ;({ facts } = await decodeLog(
       sourceOf(log),
       (decoded) => {
-        reader = new CheckReader(decoded, path)
+        reader = new CheckReader(decoded, path, secrets)
         return reader
       },
       { ...options, everyRow: true },
@@ -113,7 +122,7 @@ export async function checkLog(log: LocatedLog, options: DecodeOptions): Promise
     after.add(refusalFinding(error))
   }
   checkHeaderText(header, after)
-  const findings = [...before.list(), ...(reader?.findings.list() ?? []), ...after.list()]
+  const findings = [...before.list(), ...(reader?.findings.list() ?? []), ...(secrets?.list() ?? []), ...after.list()]
   return {
     path,
     status: statusOf(findings),

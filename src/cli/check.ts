@@ -1,6 +1,14 @@
 // `dsh-ref check`: verifies logs completely and says what is wrong, where, and by which rule.
 
-import { checkFound, checkRoots, type FoundLog, isRefusedByDsh, refusedLog, withRivalsAmong } from '../check/check.ts'
+import {
+  type CheckOptions,
+  checkFound,
+  checkRoots,
+  type FoundLog,
+  isRefusedByDsh,
+  refusedLog,
+  withRivalsAmong,
+} from '../check/check.ts'
 import { DshRefError, invalidConfig } from '../errors.ts'
 import { parseSessionArgument } from '../locate/argument.ts'
 import { locate } from '../locate/locate.ts'
@@ -22,9 +30,11 @@ export const check: CommandBody = async (context, args, options) => {
   if (isAll === args.length > 0) {
     throw invalidConfig('Name the sessions to check, or all of them with --all; see "dsh-ref check --help"')
   }
-  const { logs, places } = isAll
-    ? await checkRoots(reading)
-    : { logs: await checkSome(args, context, reading), places: [] }
+  const how = { ...reading, secrets: options.secrets === true }
+  const { logs, places } = await redacted(
+    isAll ? await checkRoots(how) : { logs: await checkSome(args, context, how), places: [] },
+    context,
+  )
   const isStrict = context.globals.strict
   if (format === 'json') await context.print.json(dataOf(logs, places))
   else {
@@ -36,8 +46,21 @@ export const check: CommandBody = async (context, args, options) => {
   if (places.length > 0)
     counted.push(`${places.length} odd ${places.length === 1 ? 'place' : 'places'}: ${counts(places)}`)
   await context.print.note(counted.join('; '))
+  if (how.secrets) await context.print.note(saysSecrets(logs))
   const isRefused = ({ status }: CheckedPlace) => status !== 'ok' && (status !== 'issues' || isStrict)
   if ([...logs, ...places].some(isRefused)) context.print.answer(REFUSED_STATUS)
+}
+
+interface Checked {
+  readonly logs: readonly CheckedLog[]
+  readonly places: readonly CheckedPlace[]
+}
+
+/** Findings may quote what a log says, and name paths that spell its directory: masked, where the run masks. */
+async function redacted(checked: Checked, { secrets }: CommandContext): Promise<Checked> {
+  if (!secrets?.rules.redacts) return checked
+  const { maskedAside } = await import('../redact.ts')
+  return maskedAside(checked, secrets.scan)
 }
 
 function dataOf(logs: readonly CheckedLog[], places: readonly CheckedPlace[]) {
@@ -55,7 +78,7 @@ function dataOf(logs: readonly CheckedLog[], places: readonly CheckedPlace[]) {
 async function checkSome(
   args: readonly string[],
   context: CommandContext,
-  reading: ReadingOptions,
+  reading: ReadingOptions & CheckOptions,
 ): Promise<CheckedLog[]> {
   const found: FoundLog[] = []
   // Rivals are looked for once, for all the sessions together.
@@ -74,6 +97,14 @@ async function foundLog(argument: string, context: CommandContext, reading: Read
     if (isNowhere) throw error
     return refusedLog(argument, error)
   }
+}
+
+function saysSecrets(logs: readonly CheckedLog[]): string {
+  const found = logs.map(({ findings }) => findings.filter(({ rule }) => rule === 'secret'))
+  const total = found.flat().reduce((sum, { count = 1 }) => sum + count, 0)
+  if (total === 0) return 'No secrets found; best effort, and no proof that there are none'
+  const holding = found.filter((findings) => findings.length > 0).length
+  return `${total} ${total === 1 ? 'secret' : 'secrets'} found in ${holding} ${holding === 1 ? 'log' : 'logs'}; best effort, and no proof that there are no others`
 }
 
 function counts(checked: readonly CheckedPlace[]): string {

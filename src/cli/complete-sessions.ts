@@ -58,7 +58,7 @@ export async function offerSessions(word: string, context: CommandContext, isRaw
   const finish = (found: ReturnType<typeof offered>) =>
     ranked(found, new Set(spellingsOf('.', context))).map(({ value, session }) => ({
       value,
-      about: about(session, now),
+      about: about(session, now, context.secrets),
     }))
   const byId = offered(word, sessions)
   if (byId.length > 0 || query === '') return { items: finish(byId), isByTitle: false }
@@ -192,7 +192,8 @@ async function otherReadings(
   }
 }
 
-function about({ name = '', time }: OfferedSession, now: number): string {
+function about({ name: stored = '', time }: OfferedSession, now: number, secrets: CommandContext['secrets']): string {
+  const name = secrets?.maskPiece(stored) ?? stored
   // One line without anything that would drive a terminal.
   const text = name.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
   const short = text.length > NAME_LENGTH ? `${[...text].slice(0, NAME_LENGTH - 1).join('')}…` : text

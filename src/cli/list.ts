@@ -109,13 +109,15 @@ export const list: CommandBody = async (context, args, options) => {
     onProgress: context.stderr.isTerminal ? progressOf(context, now, 'their titles') : undefined,
   } satisfies ListOptions)
 
+  const rows = context.secrets?.rows(found.candidates) ?? found.candidates
   const { records, unspelled, leftOut } = RECORD_FORMATS.has(format)
-    ? recordsOf(found.candidates, format, isNull)
+    ? recordsOf(rows, format, isNull)
     : { records: [], unspelled: [], leftOut: undefined }
   const issues = [...targetIssues, ...found.issues]
   context.print.refuseIfStrict([...issues, ...unspelled])
+  context.secrets?.refuseIfFound()
   if (RECORD_FORMATS.has(format)) await printLines(context, records, isNull ? '\0' : '\n')
-  else await printRows(context, found.candidates, format, fields, options)
+  else await printRows(context, rows, format, fields, options)
   await context.print.issues(issues)
   await printNotes(context, found, leftOut, {
     roots: reading.roots,
@@ -123,6 +125,7 @@ export const list: CommandBody = async (context, args, options) => {
     isFiltered: query !== undefined || filters.isFiltered,
     origin: filters.listed.origin,
   })
+  await context.secrets?.tell(context.print)
 }
 
 // Options.

@@ -46,15 +46,19 @@ export async function searchSaid(
   const answer = await searchSessions({
     ...options,
     query,
+    mask: context.secrets?.rules.redacts ? context.secrets.mask : undefined,
     index: titleIndexOf(targetGiven, context, options.roots),
     texts: openTextCache(cacheDirectory(context.env, context.home), { undisturbed: hearSignals }),
   })
   const chalk = context.stderr.hasColor ? new (await import('chalk')).Chalk({ level: 1 }) : undefined
+  const { secrets } = context
   return {
     typed,
-    found: answer.found,
+    found: secrets?.rows(answer.found) ?? answer.found,
     async linesOf(session, columns) {
-      const lines = (await answer.linesOf(session, AROUND)).map((line) => boundedLine(line, LINE_LENGTH))
+      const original = answer.found.find(({ sessionId }) => sessionId === session.sessionId) ?? session
+      const mask = secrets?.rules.redacts ? secrets.mask : undefined
+      const lines = (await answer.linesOf(original, AROUND, mask)).map((line) => boundedLine(line, LINE_LENGTH))
       const shown = renderFound(session, lines, { columns, home: context.home, maxLines: SHOWN_LINES }, chalk)
       // Its head stands in the list already.
       return shown.trimEnd().split('\n').slice(1)

@@ -16,7 +16,7 @@ import { titleIndexOf } from './cache.ts'
 import { integer, oneOf, optionsOf, text } from './options.ts'
 import type { Said, SaidOptions } from './pick-said.ts'
 import type { CommandBody, CommandContext } from './print.ts'
-import { type ReadingOptions, readingOptions, surfaceOf, targetOf } from './sessions.ts'
+import { type ReadingOptions, readingOptions, redactedSurface, surfaceOf, targetOf } from './sessions.ts'
 import type { Terminal } from './shell.ts'
 import { hearSignals } from './signals.ts'
 
@@ -73,7 +73,7 @@ export const pick: CommandBody = async (context, [query], options) => {
   }
   // The terminal is to be as it was, whatever ends the choice.
   const offer: Offer = {
-    candidates: found.candidates,
+    candidates: context.secrets?.rows(found.candidates) ?? found.candidates,
     omitted: found.omitted,
     query: query ?? '',
     search: { ...reading, target, limit, targetGiven: given.target },
@@ -313,12 +313,12 @@ function hasWords(label: string, typed: string): boolean {
 
 async function newest({ uri }: Candidate, context: CommandContext, reading: ReadingOptions) {
   try {
-    const { messages } = await surfaceOf(uri, context, { ...reading, salvage: true })
+    const { messages } = await redactedSurface(await surfaceOf(uri, context, { ...reading, salvage: true }), context)
     return project(messages)
       .messages.slice(-PREVIEW_MESSAGES)
       .map(({ role, text }) => ({ role, text: text.slice(-PREVIEW_CHARACTERS) }))
   } catch (error) {
     if (!(error instanceof DshRefError)) throw error
-    return [{ role: 'This log cannot be read', text: error.message }]
+    return [{ role: 'This log cannot be read', text: context.secrets?.mask(error.message) ?? error.message }]
   }
 }

@@ -27,6 +27,9 @@ const NO_MATCH = 1
 const DEFAULT_LINES = 3
 const DEFAULT_CONTEXT = 1
 
+/** Formats that print what was said. */
+const LINE_FORMATS: ReadonlySet<string> = new Set(['table', 'json', 'jsonl'])
+
 /** UTF-16 units of a line that are printed at most: some texts are megabytes without a line feed. */
 const TABLE_LINE_LENGTH = 1000
 const JSON_LINE_LENGTH = 4096
@@ -77,20 +80,29 @@ export const search: CommandBody = async (context, patterns, options) => {
     index,
     texts: index && openTextCache(cacheDirectory(context.env, context.home), { undisturbed: hearSignals }),
     onProgress: context.stderr.isTerminal ? progressOf(context, now, 'what was said') : undefined,
+    mask: context.secrets && ((text) => context.secrets?.scan.text(text) ?? text),
   })
   try {
+    const printsLines = LINE_FORMATS.has(format) && options.count !== true
+    const rows = (printsLines ? undefined : context.secrets?.rows(answer.found)) ?? answer.found
     const { records, unspelled, leftOut } = RECORD_FORMATS.has(format)
-      ? recordsOf(answer.found, format, isNull)
+      ? recordsOf(rows, format, isNull)
       : { records: [], unspelled: [], leftOut: undefined }
     const issues = [...targetIssues, ...answer.issues]
     context.print.refuseIfStrict([...issues, ...unspelled])
+    if (context.secrets?.rules.refuses) {
+      // All that will be printed is looked through before the first of it is.
+      if (printsLines) for (const session of answer.found) await rowOf(context, answer, session, 0)
+      context.secrets.refuseIfFound()
+    }
     if (options.count === true) await printCounts(context, answer.found)
     else if (RECORD_FORMATS.has(format)) await printLines(context, records, isNull ? '\0' : '\n')
-    else if (format === 'tsv') await printTsv(context, answer.found)
+    else if (format === 'tsv') await printTsv(context, rows)
     else if (format === 'table') await printTable(context, answer, given)
     else await printJson(context, answer, format === 'jsonl')
     await context.print.issues(issues)
     await printNotes(context, answer, leftOut, filters.hasLimit, reading.roots)
+    await context.secrets?.tell(context.print)
     if (answer.total === 0) context.print.answer(NO_MATCH)
   } finally {
     await answer.close()
@@ -104,6 +116,18 @@ function queryOptions(options: CommandOptions): QueryOptions {
     isWord: options.word === true,
     ignoresCase: options.ignoreCase === true,
   }
+}
+
+/** A session as it is printed, and its matching lines with some around each; without `around` none. */
+async function rowOf(
+  { secrets }: CommandContext,
+  answer: SearchAnswer,
+  session: FoundSession,
+  around: number | undefined,
+): Promise<{ row: FoundSession; lines: MatchedLine[] }> {
+  const linesOf = async (mask?: (text: string) => string) =>
+    around === undefined ? [] : answer.linesOf(session, around, mask)
+  return secrets ? secrets.found(session, linesOf) : { row: session, lines: await linesOf() }
 }
 
 /** All that is printed of what was said goes through here. */
@@ -122,8 +146,8 @@ async function printTable(
   const options = { columns, home: context.home, maxLines }
   const chalk = hasColor ? new (await import('chalk')).Chalk({ level: 1 }) : undefined
   for (const session of answer.found) {
-    const lines = printable(maxLines === 0 ? [] : await answer.linesOf(session, around), TABLE_LINE_LENGTH)
-    await context.print.out(renderFound(session, lines, options, chalk))
+    const { row, lines } = await rowOf(context, answer, session, maxLines === 0 ? undefined : around)
+    await context.print.out(renderFound(row, printable(lines, TABLE_LINE_LENGTH), options, chalk))
   }
 }
 
@@ -132,9 +156,10 @@ async function printJson(context: CommandContext, answer: SearchAnswer, isLines:
   if (!isLines && answer.found.length === 0) return context.print.out('[]\n')
   let isFirst = true
   for (const session of answer.found) {
-    const matches = printable(await answer.linesOf(session, 0), JSON_LINE_LENGTH).map(matchRow)
-    const [row = ''] = await shownAs(context, [strictJson({ ...session, matches })])
-    await context.print.out(isLines ? `${row}\n` : `${isFirst ? '[\n' : ',\n'}${row}`)
+    const { row, lines } = await rowOf(context, answer, session, 0)
+    const matches = printable(lines, JSON_LINE_LENGTH).map(matchRow)
+    const [shown = ''] = await shownAs(context, [strictJson({ ...row, matches })])
+    await context.print.out(isLines ? `${shown}\n` : `${isFirst ? '[\n' : ',\n'}${shown}`)
     isFirst = false
   }
   if (!isLines) await context.print.out('\n]\n')

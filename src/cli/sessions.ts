@@ -87,6 +87,16 @@ export async function surfaceOf(
   return { ...surface, issues: [...log.issues, ...surface.issues] }
 }
 
+/** A surface with its secrets masked and counted, where the run masks or refuses them. */
+export async function redactedSurface(
+  surface: SalvagedSurface,
+  { secrets, signal }: CommandContext,
+): Promise<SalvagedSurface> {
+  if (!secrets) return surface
+  const { redactSurface } = await import('../redact.ts')
+  return redactSurface(surface, secrets.scan, signal)
+}
+
 async function readStdin(context: CommandContext, options: SurfaceReadingOptions): Promise<SalvagedSurface> {
   if (context.stdin.isTerminal) {
     throw invalidConfig(

@@ -47,9 +47,22 @@ export const list: CommandBody = async (context, _, options) => {
   const { format = 'table', spillDir } = optionsOf(options, { format: oneOf(FORMATS), spillDir: text() })
   const { listSpills } = await import('../transcript/spill-store.ts')
   const directory = directoryOf(spillDir, context) ?? autoDirectory(context)
-  const transcripts = await orNothing(directory.isAuto, () => listSpills(directory.path), [])
+  const saved = await orNothing(directory.isAuto, () => listSpills(directory.path), [])
+  const transcripts = await redacted(saved, context)
   if (format === 'json') await printJson(context, { directory: directory.path, transcripts })
   else await context.print.out(await table(transcripts))
+}
+
+/** The capture records with their secrets masked, where the run masks. */
+async function redacted(
+  transcripts: readonly SpilledTranscript[],
+  { secrets }: CommandContext,
+): Promise<readonly SpilledTranscript[]> {
+  if (!secrets?.rules.redacts) return transcripts
+  const { maskedAside } = await import('../redact.ts')
+  return transcripts.map((transcript) =>
+    transcript.capture ? { ...transcript, capture: maskedAside(transcript.capture, secrets.scan) } : transcript,
+  )
 }
 
 /** `spill prune`: removes what was saved longer ago than `--older-than`. */

@@ -17,12 +17,13 @@ import {
   visibleLines,
 } from '../render/transcript.ts'
 import { retain } from '../retain/retain.ts'
+import type { Redacted } from '../secrets/kinds.ts'
 import { expressionOf, PatternSearch } from '../transcript/pattern-search.ts'
 import { decodeTranscript, type ShadowedMessage, type Transcript } from '../transcript/transcript.ts'
 import type { ConversationMessage, Issue } from '../types.ts'
 import { integer, oneOf, optionsOf } from './options.ts'
 import type { CommandBody, CommandContext } from './print.ts'
-import { type ReadingOptions, readingOptions, surfaceOf } from './sessions.ts'
+import { type ReadingOptions, readingOptions, redactedSurface, surfaceOf } from './sessions.ts'
 import { hearSignals } from './signals.ts'
 
 /** Values of `--format` of `transcript`. */
@@ -33,14 +34,18 @@ export const transcript: CommandBody = async (context, [argument = '-'], options
   const { format = 'spill' } = optionsOf(options, { format: oneOf(FORMATS) })
   const reading = readingOptions(context, options)
   const includesShadowed = options.includeShadowed === true
-  const surface = await surfaceOf(argument, context, includesShadowed ? { ...reading, ...KEEPING_SHADOWED } : reading)
+  const read = await surfaceOf(argument, context, includesShadowed ? { ...reading, ...KEEPING_SHADOWED } : reading)
+  const surface = await redactedSurface(read, context)
   const parsed = parseSessionArgument(argument, context.cwd)
   const source = await capture({ surface, label: 'label' in parsed ? parsed.label : undefined }, reading)
   context.print.refuseIfStrict(source.issues)
-  await printText(context, rendered(source, format, includesShadowed ? shadowedOf(surface) : undefined))
+  context.secrets?.refuseIfFound()
+  const shadowed = includesShadowed ? shadowedOf(surface) : undefined
+  await printText(context, rendered(source, format, shadowed, context.secrets?.redacted()))
   const textless = textlessSentence(source.turnsWithoutText ?? 0)
   if (textless !== undefined) await context.print.note(textless)
   await context.print.issues(source.issues)
+  await context.secrets?.tell(context.print)
 }
 
 /** What projection drops anyway need not be kept. */
@@ -63,6 +68,7 @@ function rendered(
   source: Capture,
   format: (typeof FORMATS)[number],
   shadowed: readonly ShadowedMessage[] | undefined,
+  redacted: Redacted | undefined,
 ): string {
   switch (format) {
     case 'spill':
@@ -83,6 +89,7 @@ function rendered(
         shadowed,
         issues,
         degraded,
+        redacted,
       })
     }
   }
@@ -94,17 +101,45 @@ export const decode: CommandBody = async (context, [argument = '-'], options) =>
     format: oneOf(['json', 'text']),
     message: integer({ min: 1 }),
   })
-  const artifact = decodeTranscript(textOf(await bytesOf(argument, context), argument), nameOf(argument))
+  const artifact = redactedArtifact(
+    decodeTranscript(textOf(await bytesOf(argument, context), argument), nameOf(argument)),
+    context,
+  )
+  context.secrets?.refuseIfFound()
   if (message === undefined) {
+    const redacted = context.secrets?.redacted()
     await printText(
       context,
-      format === 'json' ? jsonLine(artifact) : renderTranscriptText(artifact.messages, artifact.shadowed ?? []),
+      format === 'json'
+        ? jsonLine({ ...artifact, redacted })
+        : renderTranscriptText(artifact.messages, artifact.shadowed ?? []),
     )
-    return
+    return context.secrets?.tell(context.print)
   }
   const wanted = messageAt(artifact, message)
   // The text alone is printed as it is: no line feed that is not its own.
   await printText(context, format === 'json' ? `${JSON.stringify(wanted)}\n` : wanted.text)
+  await context.secrets?.tell(context.print)
+}
+
+/** An artifact with its texts, label and directory masked, where the run masks. */
+function redactedArtifact(artifact: Transcript, { secrets }: CommandContext): Transcript {
+  if (!secrets) return artifact
+  const { capture, messages, shadowed } = artifact
+  const { scan } = secrets
+  const masked = <Message extends ConversationMessage>(message: Message) => ({
+    ...message,
+    text: scan.text(message.text),
+  })
+  return {
+    capture: {
+      ...capture,
+      label: scan.text(capture.label),
+      cwd: capture.cwd === null ? null : scan.text(capture.cwd),
+    },
+    messages: messages.map(masked),
+    ...(shadowed && { shadowed: shadowed.map(masked) }),
+  }
 }
 
 function messageAt({ messages }: Transcript, number: number): ConversationMessage {
@@ -144,8 +179,10 @@ export const grep: CommandBody = async (context, [pattern = '', ...given], optio
     else if (text !== '') blocks.push(text)
   }
   context.print.refuseIfStrict(issues)
+  context.secrets?.refuseIfFound()
   await printText(context, blocks.join(around > 0 && options.count !== true ? '--\n' : ''))
   await context.print.issues(issues)
+  await context.secrets?.tell(context.print)
   if (total === 0) context.print.answer(NO_MATCH)
 }
 
@@ -162,12 +199,13 @@ async function conversationOf(
     // An artifact begins with a heading.
     const encoding = encodingOf(bytes)
     if (encoding === undefined) {
-      return { messages: decodeTranscript(textOf(bytes, argument), nameOf(argument)).messages, issues: [] }
+      const artifact = redactedArtifact(decodeTranscript(textOf(bytes, argument), nameOf(argument)), context)
+      return { messages: artifact.messages, issues: [] }
     }
     const log = { kind: 'bytes', name: nameOf(argument), bytes: inOnePiece(bytes), encoding } as const
-    return conversationIn(await readSurfaceOrPrefix(log, reading))
+    return conversationIn(await redactedSurface(await readSurfaceOrPrefix(log, reading), context))
   }
-  return conversationIn(await surfaceOf(argument, context, reading))
+  return conversationIn(await redactedSurface(await surfaceOf(argument, context, reading), context))
 }
 
 async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

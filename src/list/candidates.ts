@@ -7,6 +7,7 @@ import { invalidReference, throwIfCancelled } from '../errors.ts'
 import { requireRoots } from '../locate/roots.ts'
 import { labelOf, shownTitle } from '../project/title.ts'
 import { encodeSessionUri, formatMention } from '../reference/uri.ts'
+import type { Redacted } from '../secrets/kinds.ts'
 import type { Issue } from '../types.ts'
 import { type ArchivedByRoot, archivedByRoot, isArchived } from './archived.ts'
 import { withoutDuplicates } from './duplicates.ts'
@@ -47,6 +48,8 @@ export interface Candidate {
   /** Present when the session is archived. */
   readonly archived?: true
   readonly issues: readonly Issue[]
+  /** What was masked in it; absent when nothing was asked for. */
+  readonly redacted?: Redacted
 }
 
 /** A list, and what was met on the way. */

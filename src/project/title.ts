@@ -35,13 +35,14 @@ export function openingOf(message: SurfaceMessage): string | undefined {
   return projected?.role === 'user' && !projected.checkpoint ? firstLineOf(projected.text) : undefined
 }
 
-function firstLineOf(text: string): string | undefined {
+/** The beginning of a text as one line; one that is cut ends in `…`. */
+export function firstLineOf(text: string): string | undefined {
   const first = Math.max(0, text.search(/\S/))
   const line = text
     .slice(first, first + 4 * FIRST_LINE_LENGTH)
     .replace(/\s+/g, ' ')
     .trim()
-  const isCut = line.length > FIRST_LINE_LENGTH
+  const isCut = line.length > FIRST_LINE_LENGTH || text.length > first + 4 * FIRST_LINE_LENGTH
   const shown = isCut ? `${line.slice(0, FIRST_LINE_LENGTH - 1).replace(/[\ud800-\udbff]$/, '')}…` : line
   return shownTitle(shown.toWellFormed())
 }

@@ -10,12 +10,13 @@ import type { ListOptions, ListProgress } from '../list/list-options.ts'
 import { parseLogName } from '../locate/paths.ts'
 import { issueOf } from '../locate/scan.ts'
 import { makePause } from '../pause.ts'
+import { firstLineOf } from '../project/title.ts'
 import type { Issue } from '../types.ts'
 import { type BlockSource, inMemory, isScattered, keptBlocks, messagesIn } from './block-sources.ts'
 import { encodeBlocks, type MessageFilter } from './blocks.ts'
 import { bestFirst, type FoundSession, foundSession, issuesOf, type Subject } from './found.ts'
 import { Judge, type Names } from './judge.ts'
-import { type MatchedLine, matchedLines } from './lines.ts'
+import { type MatchedLine, matchedLines, tallyOf } from './lines.ts'
 import type { SearchMessage, SearchRole } from './messages.ts'
 import { PackDamaged } from './packs.ts'
 import type { Query } from './query.ts'
@@ -36,6 +37,8 @@ export interface SearchOptions extends Omit<ListOptions, 'query' | 'sort' | 'dep
   readonly everyRow?: boolean
   /** Default: none, and every log is read. */
   readonly texts?: TextCache | undefined
+  /** Masks the secrets of a whole first message, before its beginning is shown; names and lines are the caller's to mask. */
+  readonly mask?: ((text: string) => string) | undefined
 }
 
 /** An answer; `close` is to be called when nothing is asked of it any more. */
@@ -51,8 +54,11 @@ export interface SearchAnswer {
   readonly issues: readonly Issue[]
   /** Work done, for tests and benchmarks. */
   readonly work: { readonly logsRead: number; readonly bytesRead: number }
-  /** The matching lines of a session that was found, in log order, with some lines that are not blank around each. */
-  linesOf(session: FoundSession, context: number): Promise<MatchedLine[]>
+  /**
+   * The matching lines of a session that was found, in log order, with some lines that are not blank around each. With
+   * `mask` they are those lines of the masked messages that match.
+   */
+  linesOf(session: FoundSession, context: number, mask?: (text: string) => string): Promise<MatchedLine[]>
   /** Keeps what was learned. */
   close(): Promise<void>
 }
@@ -126,6 +132,7 @@ class Search {
     await this.#searchUnread(unread)
     const found = [...this.#subjects.values()].filter(({ result }) => result !== undefined).sort(bestFirst)
     const shown = found.slice(0, limit)
+    if (this.#options.mask) for (const subject of shown) await this.#maskFirstMessage(subject, this.#options.mask)
     return {
       found: shown.map((subject) => foundSession(list.candidateOf(subject.session), subject)),
       total: found.length,
@@ -133,7 +140,7 @@ class Search {
       readable: list.readable,
       issues: issuesOf(this.#subjects.values(), list.issues, new Set(shown)),
       work: this.#work,
-      linesOf: (session, context) => this.#linesOf(session, context),
+      linesOf: (session, context, mask) => this.#linesOf(session, context, mask),
       close: async () => this.#texts?.save(),
     }
   }
@@ -262,7 +269,8 @@ class Search {
       ...(decoder && { decoder }),
       signal,
       withTools,
-      keeps: this.#texts ? undefined : (text) => this.#judge.termsIn(text) !== 0,
+      // The first message is needed whole where it is to be masked.
+      keeps: this.#texts || this.#options.mask ? undefined : (text) => this.#judge.termsIn(text) !== 0,
     }
     const encoding = parseLogName(basename(path))?.encoding ?? 'raw'
     const read = await readTexts({ kind: 'file', path, encoding }, options, memo)
@@ -292,13 +300,37 @@ class Search {
 
   // Answering.
 
-  async #linesOf(session: FoundSession, context: number): Promise<MatchedLine[]> {
+  async #linesOf(
+    session: FoundSession,
+    context: number,
+    mask: ((text: string) => string) | undefined,
+  ): Promise<MatchedLine[]> {
     throwIfCancelled(this.#options.signal)
     const subject = this.#subjects.get(session.path) as Subject
     const options = { ...this.#filter, context }
-    const lines = [...matchedLines(await this.#messagesOf(subject), this.#options.query, options)]
+    const messages = await this.#messagesOf(subject)
+    const lines = [...matchedLines(mask ? this.#masked(messages, mask) : messages, this.#options.query, options)]
     await this.#pause()
     return lines
+  }
+
+  /** Messages with matches, each masked as a whole. */
+  *#masked(messages: Iterable<SearchMessage>, mask: (text: string) => string): Generator<SearchMessage> {
+    for (const message of messages) {
+      if (tallyOf([message], this.#options.query, this.#filter).lines > 0)
+        yield { ...message, text: mask(message.text) }
+    }
+  }
+
+  /** What is kept of the first message is a piece, which may hold half a secret: it is made anew of the masked whole. */
+  async #maskFirstMessage(subject: Subject, mask: (text: string) => string): Promise<void> {
+    if (subject.facts?.firstMessage === undefined) return
+    let first: SearchMessage | undefined
+    for (const message of await this.#messagesOf(subject)) {
+      const isTurn = message.role === 'user' && !message.checkpoint
+      if (isTurn && (first === undefined || message.seq < first.seq)) first = message
+    }
+    subject.facts = { ...subject.facts, firstMessage: first && firstLineOf(mask(first.text)) }
   }
 
   async #messagesOf({ session, held }: Subject): Promise<Iterable<SearchMessage>> {

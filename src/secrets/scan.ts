@@ -29,6 +29,21 @@ export class SecretScan {
     return scanned(text, this.#scanner).text
   }
 
+  /** How many secrets of each kind a text holds, which is not counted. */
+  countsIn(text: string): SecretCounts {
+    return scanned(text, this.#scanner).counts
+  }
+
+  /** A scan of the same kind with counts of its own. */
+  fork(): SecretScan {
+    return new SecretScan(this.#scanner)
+  }
+
+  /** Adds what another scan has masked. */
+  add({ byKind }: Redacted): void {
+    addCounts(this.#counts, byKind)
+  }
+
   get redacted(): Redacted {
     return redactedOf(this.#counts)
   }

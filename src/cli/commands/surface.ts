@@ -15,7 +15,11 @@ export const surface: CommandSpec = {
     'dsh-ref surface login-fix --format json | jq .nodes',
     'zstd -dc session.v4.jsonl.zstd | dsh-ref surface -',
   ],
-  groups: [options({ flags: '--at <seq>', summary: 'fold the log only through this event' }, TABLE_OR_JSON), SECRETS, READING],
+  groups: [
+    options({ flags: '--at <seq>', summary: 'fold the log only through this event' }, TABLE_OR_JSON),
+    SECRETS,
+    READING,
+  ],
   statuses: [2, 3, 4, 6],
   environment: [...ROOTS, 'DSH_REF_REDACT'],
   load: async () => (await import('../surface.ts')).surface,

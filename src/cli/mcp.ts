@@ -34,6 +34,7 @@ export const mcp: CommandBody = async (context, _, options) => {
       cwds: given.cwd === undefined ? undefined : spellingsOf(given.cwd, context),
       target,
       openIndex,
+      scan: context.secrets?.rules.redacts ? context.secrets.scan : undefined,
       openTexts: () => openTextCache(cacheDirectory(context.env, context.home), { undisturbed: hearSignals }),
     },
   )

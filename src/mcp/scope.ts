@@ -11,6 +11,7 @@ import { isDirectoryOf } from '../locate/same-directory.ts'
 import { decodeSessionUri, parseReferenceText } from '../reference/uri.ts'
 import { type SearchAnswer, type SearchOptions, searchSessions } from '../search/search.ts'
 import type { TextCache } from '../search/text-cache.ts'
+import type { SecretScan } from '../secrets/scan.ts'
 
 /** The bounds of a server. */
 export interface Scope {
@@ -23,6 +24,8 @@ export interface Scope {
   readonly openIndex: () => TitleIndex | undefined
   /** Opens the texts that were read before; asked for each search. */
   readonly openTexts: () => TextCache | undefined
+  /** Masks the secrets of all that is answered; absent: they are left. */
+  readonly scan?: SecretScan | undefined
 }
 
 /** What a request narrows a list to. */
@@ -34,11 +37,23 @@ export interface Narrowing {
 }
 
 /** Lists sessions of the scope; those of a directory outside it are none. */
-export function listInScope(
+export async function listInScope(
   scope: Scope,
   { cwd, ...narrowing }: Narrowing & Pick<ListOptions, 'query'>,
 ): Promise<CandidateList> {
-  return listCandidates({ ...scope.reading, ...placeOf(scope, cwd), index: scope.openIndex(), ...narrowing })
+  const index = scope.openIndex()
+  const list = await listCandidates({ ...scope.reading, ...placeOf(scope, cwd), index, ...narrowing })
+  return { ...list, candidates: await Promise.all(list.candidates.map((row) => rowInScope(scope, row))) }
+}
+
+/** A row as an agent may see it. */
+export async function rowInScope<Row extends Candidate>({ scan }: Scope, row: Row): Promise<Row> {
+  return scan ? (await import('../list/redact-candidate.ts')).redactCandidate(row, scan) : row
+}
+
+/** What masks a whole text of a log, where the scope masks. */
+export function maskOf({ scan }: Scope): ((text: string) => string) | undefined {
+  return scan && ((text) => scan.aside(text))
 }
 
 /** Which session, and which directories, a request may see. */
@@ -54,7 +69,7 @@ export function searchInScope(
 ): Promise<SearchAnswer> {
   const index = scope.openIndex()
   const texts = index && scope.openTexts()
-  return searchSessions({ ...scope.reading, ...placeOf(scope, cwd), index, texts, ...options })
+  return searchSessions({ ...scope.reading, ...placeOf(scope, cwd), index, texts, mask: maskOf(scope), ...options })
 }
 
 /** The id that an id, a `dsh-session:` URI or a mention names. Throws `INVALID_REFERENCE` for a malformed one. */

@@ -16,7 +16,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import pLimit from 'p-limit'
 import { DshRefError } from '../errors.ts'
-import type { Scope } from './scope.ts'
+import { maskOf, type Scope } from './scope.ts'
 import type { Progress, ToolContext } from './tools.ts'
 
 /** Requests that read logs at a time; the others wait. */
@@ -76,7 +76,7 @@ export function makeServer(identity: ServerIdentity, scope: Scope): Server {
         const notes = issues.length === 0 ? [] : [textBlock(`Issues met while reading: ${wordsOf(issues)}`)]
         return { content: [textBlock(text), ...notes] }
       } catch (error) {
-        return refusalOf(error)
+        return refusalOf(error, scope)
       }
     })
   })
@@ -85,11 +85,15 @@ export function makeServer(identity: ServerIdentity, scope: Scope): Server {
   }))
   server.setRequestHandler(ListResourcesRequestSchema, async ({ params }, extra) => {
     const { listResources } = await loadResources()
-    return limited(() => listResources(params?.cursor, contextOf(extra)).catch(throwAsProtocolError))
+    return limited(() =>
+      listResources(params?.cursor, contextOf(extra)).catch((error) => throwAsProtocolError(error, scope)),
+    )
   })
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params }, extra) => {
     const { readResource } = await loadResources()
-    return limited(() => readResource(params.uri, contextOf(extra)).catch(throwAsProtocolError))
+    return limited(() =>
+      readResource(params.uri, contextOf(extra)).catch((error) => throwAsProtocolError(error, scope)),
+    )
   })
   return server
 }
@@ -108,19 +112,25 @@ function progressTo({ _meta, sendNotification }: RequestExtra): Progress {
 }
 
 /** A refusal is an answer, with the code of the command line; a bug is the protocol's internal error. */
-function refusalOf(error: unknown): CallToolResult {
+function refusalOf(error: unknown, scope: Scope): CallToolResult {
   if (!(error instanceof DshRefError)) throw error
   return {
     isError: true,
-    content: [textBlock(`${error.message.toWellFormed()} [${error.code}]`)],
+    content: [textBlock(saidOf(error, scope))],
     _meta: { 'dsh-ref/error': codesOf(error) },
   }
 }
 
-function throwAsProtocolError(error: unknown): never {
+function throwAsProtocolError(error: unknown, scope: Scope): never {
   if (!(error instanceof DshRefError)) throw error
   const code = error.reason === 'not-found' ? RESOURCE_NOT_FOUND : ErrorCode.InvalidParams
-  throw new McpError(code, `${error.message.toWellFormed()} [${error.code}]`, codesOf(error))
+  throw new McpError(code, saidOf(error, scope), codesOf(error))
+}
+
+/** The words of a refusal, which may quote what a log says. */
+function saidOf({ message, code }: DshRefError, scope: Scope): string {
+  const said = message.toWellFormed()
+  return `${maskOf(scope)?.(said) ?? said} [${code}]`
 }
 
 function codesOf({ code, reason }: DshRefError) {

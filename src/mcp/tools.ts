@@ -7,13 +7,14 @@ import type { ListProgress } from '../list/list-options.ts'
 import { prepare } from '../pipeline.ts'
 import { capture } from '../prepare/capture.ts'
 import { MAX_REFERENCES } from '../prepare/references.ts'
+import { redact } from '../redact.ts'
 import { framed } from '../render/agents.ts'
 import { bestLines } from '../render/search.ts'
 import { boundedLine, type MatchedLine } from '../search/lines.ts'
 import { queryOf } from '../search/query.ts'
 import type { Issue } from '../types.ts'
 import { pageOf } from './pages.ts'
-import { listed, listInScope, locateInScope, type Scope, searchInScope } from './scope.ts'
+import { listed, listInScope, locateInScope, maskOf, rowInScope, type Scope, searchInScope } from './scope.ts'
 
 /** Rows of a list: when nothing is said, and at most. */
 const DEFAULT_ROWS = 20
@@ -128,9 +129,15 @@ const searchSessions = tool({
     try {
       const found = []
       for (const session of answer.found) {
-        const lines = bestLines(await answer.linesOf(session, 0), LINES_OF_SESSION).map(foundLine)
-        const { firstMessage, matchingLines } = session
-        found.push({ ...listed(session), ...(firstMessage !== undefined && { firstMessage }), matchingLines, lines })
+        const lines = await answer.linesOf(session, 0, maskOf(scope))
+        const row = await rowInScope(scope, session)
+        const { firstMessage, matchingLines } = row
+        found.push({
+          ...listed(row),
+          ...(firstMessage !== undefined && { firstMessage }),
+          matchingLines,
+          lines: bestLines(lines, LINES_OF_SESSION).map(foundLine),
+        })
       }
       const notes = notesOnRows(found.length, answer.total - found.length)
       return { text: framed('matches', found, notes), issues: answer.issues }
@@ -181,6 +188,7 @@ export async function prepareSnapshot(
     target: scope.target?.sessionId,
     references,
     maxReferenceBytes,
+    redact: scope.scan !== undefined,
   })
   progress(1, 1, 'Done')
   return { text: additionalContext.flatMap(({ content }) => content.map(({ text }) => text)).join(''), issues }
@@ -203,7 +211,8 @@ const readTranscript = tool({
   }),
   async run({ session, cursor, max_bytes: maxBytes }, { scope, signal }) {
     const log = await locateInScope(session, scope, signal)
-    const { messages, issues, ...facts } = await capture({ log }, { ...scope.reading, signal })
+    const read = await capture({ log }, { ...scope.reading, signal })
+    const { messages, issues, ...facts } = scope.scan ? (await redact(read, { signal })).capture : read
     const { entries, nextCursor } = pageOf(messages, cursor, maxBytes)
     const { sessionId, label, cwd, capturedThroughSeq } = facts
     const page = {

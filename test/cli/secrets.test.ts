@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type CommandSpec, commandAt, groupsOf } from '../../src/cli/commands.ts'
+import type { CommandSpec } from '../../src/cli/commands/spec.ts'
+import { commandAt, groupsOf } from '../../src/cli/commands.ts'
 import { chatLog } from '../support/chat-log.ts'
 import { COMMAND_NAMES, everyCommand } from '../support/every-command.ts'
 import type { Home } from '../support/homes.ts'
@@ -88,9 +89,9 @@ describe('every command', () => {
     const before = filesIn(spillDir)
     const runs = everyCommand(places(spillDir))[name] ?? []
     expect(runs.length).toBeGreaterThan(0)
-    for (const { args, isRefused } of runs) {
+    for (const { args, isRefused, input = '' } of runs) {
       for (const more of [[], ['--strict'], ['--error-format', 'json', '--strict']]) {
-        const asked = OF_NO_LOG.has(name) ? { env: { DSH_REF_REDACT: '1' } } : {}
+        const asked = OF_NO_LOG.has(name) ? { input, env: { DSH_REF_REDACT: '1' } } : { input }
         const options = OF_NO_LOG.has(name) ? [] : ['--redact']
         const outcome = await run([...args, ...options, ...more], asked)
         expect({ args, more, leaks: leaksIn(outcome.stdout + outcome.stderr) }).toEqual({ args, more, leaks: [] })
@@ -127,10 +128,10 @@ describe('every command', () => {
   test.each(COMMAND_NAMES.filter((name) => !OF_NO_LOG.has(name) && name !== 'pick'))(
     '%s prints the same bytes with --no-redact as without',
     async (name) => {
-      for (const { args } of everyCommand(places(await usedSpillDirectory()))[name] ?? []) {
+      for (const { args, input = '' } of everyCommand(places(await usedSpillDirectory()))[name] ?? []) {
         if (args.includes('--spill-dir') && name === 'prepare') continue // a spill has a name of chance
-        const plain = await run(args)
-        expect(await run([...args, '--no-redact'], { env: { DSH_REF_REDACT: '1' } })).toEqual(plain)
+        const plain = await run(args, { input })
+        expect(await run([...args, '--no-redact'], { input, env: { DSH_REF_REDACT: '1' } })).toEqual(plain)
       }
     },
   )
@@ -211,10 +212,10 @@ describe('--redact', () => {
       ['1', true],
       ['0', false],
     ] as const) {
-      const { stdout } = await on(['__complete', 'zsh', 'dsh-ref', 'transcript', 'leaky'], {
-        DSH_REF_REDACT: value,
-        DSH_REF_ROOT: home.root,
+      const { stdout } = await run(['__complete', 'zsh', 'dsh-ref', 'transcript', 'leaky'], {
+        env: { DSH_REF_REDACT: value, DSH_REF_ROOT: home.root },
       })
+      expect(stdout).toContain(LEAKY)
       expect(leaksIn(stdout).length === 0).toBe(isMasked)
     }
   })

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { prepare, type RedactSource, redact, renderTranscript } from '../../src/index.ts'
-import type { Capture } from '../../src/pipeline.ts'
+import type { Capture } from '../../src/prepare/capture.ts'
 import type { Home } from '../support/homes.ts'
 import { LEAKY, leaksIn, makeLeakyHome, PLACEHOLDER, SECRET } from '../support/leaky-home.ts'
 

@@ -1,6 +1,6 @@
 // The words of `dsh-ref mcp`; what it does is ../mcp.ts.
 
-import { options, READING, TARGET } from './common.ts'
+import { options, READING, REDACT, TARGET } from './common.ts'
 import { CACHE_PLACES, ROOTS } from './environment.ts'
 import type { CommandSpec } from './spec.ts'
 
@@ -21,10 +21,11 @@ export const mcp: CommandSpec = {
         takes: 'directory',
       },
       { flags: '--no-cache', summary: 'neither use nor keep what was read before' },
+      ...REDACT,
     ),
     READING,
   ],
   statuses: [2, 3, 4],
-  environment: [...ROOTS, 'DSH_SESSION_JSONL', ...CACHE_PLACES],
+  environment: [...ROOTS, 'DSH_REF_REDACT', 'DSH_SESSION_JSONL', ...CACHE_PLACES],
   load: async () => (await import('../mcp.ts')).mcp,
 }

@@ -66,6 +66,11 @@ export const TOPICS: readonly Topic[] = [
         ['SESSION_REFERENCE_TOO_MANY', '3'],
         ['SESSION_REFERENCE_READ_FAILED', '4; reason: not-found, ambiguous, unreadable, unsupported or corrupt'],
         ['SESSION_REFERENCE_BUDGET_EXCEEDED', '5'],
+        ['SESSION_REFERENCE_SECRETS_FOUND', '6'],
+        [
+          'SESSION_REFERENCE_SCAN_FAILED',
+          '6; the search for secrets failed, and what was not looked through is not printed',
+        ],
         ['SESSION_REFERENCE_CANCELLED', '130, 143'],
       ],
     ],

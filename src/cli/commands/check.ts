@@ -18,6 +18,7 @@ export const check: CommandSpec = {
   notes: [
     'Every row is parsed, every checksum, fold rule and message checked, and whether another log has the same id. One line a log, one line a finding; see "dsh-ref help damaged-logs".',
     'With --all also what lies where a directory is due, what cannot be read and a root that is missing, each a line of its own. A severity of "issue" is what --strict refuses in every command; "refused-by-dsh" and "note" are of check alone.',
+    'With --secrets a line for each event and kind of secret, as rule "secret" of severity "issue": never its value. Best effort; docs/secrets.md lists the kinds.',
   ],
   groups: [
     options(

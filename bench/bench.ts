@@ -10,6 +10,7 @@ import { foldWork, readingWorks, retentionWorks } from './in-process.ts'
 import { BenchData } from './make-data.ts'
 import { LOG_KINDS, type LogKind } from './make-logs.ts'
 import { measure, ratioOf, type Timing, type Work } from './measure.ts'
+import { MASKED_MEGABYTES, maskingWorks } from './secrets.ts'
 
 /** A row of the table. */
 interface Row {
@@ -136,6 +137,8 @@ for (const megabytes of flag('full') ? [1, 10, 100, 1000] : [1, 10, 100]) {
 
 const [retention, stringify] = retentionWorks()
 await compare('retention of 20,000 messages (8 MB) into 64 KiB', retention, [[stringify, 2]], 3 * runs)
+const [masking, stringifying] = maskingWorks()
+await compare(`masking of ${MASKED_MEGABYTES} MB of conversation`, masking, [[stringifying]], runs)
 if (isWanted('fold of 100,000 nodes with 5,000 replacements')) {
   const half = foldWork('half of them', 50_000, 2500)
   const whole = foldWork('fold', 100_000, 5000)
@@ -144,6 +147,12 @@ if (isWanted('fold of 100,000 nodes with 5,000 replacements')) {
 
 await compareLists()
 await compareSearches()
+
+if (isWanted('prepare --redact 1 MB v4')) {
+  const log = data.log(OPEN, 1) as string
+  const masked = tool('prepare --redact', 'prepare', '--redact', '--quiet', '--ref', log, 'Go on from there.')
+  await compare('prepare --redact 1 MB v4', masked, [[prepare(log)]])
+}
 
 for (const [title, args] of [
   ['--help', ['--help']],

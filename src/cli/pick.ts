@@ -80,12 +80,15 @@ export const pick: CommandBody = async (context, [query], options) => {
   }
   const picked = await hearSignals(() => choose(offer, terminal, context, reading))
   if (isChoice) {
+    const ids = new Set(picked.map(({ sessionId }) => sessionId))
+    const redacted = context.secrets?.foundIn(found.candidates.filter(({ sessionId }) => ids.has(sessionId)))
+    context.secrets?.refuseIfFound(redacted)
     const shown = { mention: 'mention', id: 'sessionId', uri: 'uri' } as const
     const key = shown[format as (typeof CHOICES)[number]]
     const end = options.null === true ? '\0' : '\n'
     await context.print.out(picked.map((candidate) => candidate[key] + end).join(''))
     await context.print.issues(issues)
-    return
+    return context.secrets?.tell(context.print, redacted)
   }
   const { prepare } = await import('./prepare.ts')
   const ref = picked.map(({ uri }) => uri)

@@ -48,6 +48,13 @@ export class RunSecrets {
     return this.rules.redacts ? masked : rows
   }
 
+  /** What rows hold, apart from what the run has printed so far. */
+  foundIn(rows: readonly Candidate[]): Redacted {
+    const own = this.scan.fork()
+    for (const row of rows) redactCandidate(row, own)
+    return own.redacted
+  }
+
   /** A row of a search and its lines; `linesOf` is given what masks the whole messages that they are lines of. */
   async found<Row extends Candidate, Line>(
     row: Row,

@@ -9,9 +9,12 @@ import type { CommandSpec } from '../../src/cli/commands/spec.ts'
 import { commandAt, groupsOf } from '../../src/cli/commands.ts'
 import { chatLog } from '../support/chat-log.ts'
 import { COMMAND_NAMES, everyCommand } from '../support/every-command.ts'
-import type { Home } from '../support/homes.ts'
+import { type Home, makeHome } from '../support/homes.ts'
+import { keyLines } from '../support/invented-secrets.ts'
 import { LEAKY, leaksIn, leakyLog, makeLeakyHome, PLACEHOLDER, SECRET } from '../support/leaky-home.ts'
 import { type Outcome, run } from '../support/program.ts'
+
+const PRIVATE_KEY = ['-----BEGIN RSA PRIVATE KEY-----', ...keyLines(6), '-----END RSA PRIVATE KEY-----'].join('\n')
 
 const FOUND = 'SESSION_REFERENCE_SECRETS_FOUND'
 
@@ -167,7 +170,8 @@ describe('--redact', () => {
       title: `Use ${PLACEHOLDER} for login`,
       mention: `@[Use [redacted:github-token\\] for login](dsh-session:${Buffer.from(JSON.stringify(LEAKY)).toString('base64url')})`,
       cwd: `/work/${PLACEHOLDER}/app`,
-      redacted: { total: 2, byKind: { 'github-token': 2 } },
+      // Title, directory, and the first message, which a compaction has replaced since.
+      redacted: { total: 3, byKind: { 'github-token': 3 } },
     })
     expect(rows.get('clean-session')).toMatchObject({ redacted: { total: 0, byKind: {} } })
   })
@@ -205,6 +209,35 @@ describe('--redact', () => {
     const { status, stdout, stderr } = await on(['transcript', LEAKY], { DSH_REF_REDACT: 'yes' })
     expect({ status, stdout }).toEqual({ status: 2, stdout: '' })
     expect(stderr).toContain('$DSH_REF_REDACT is "yes"; give 1, true, 0 or false')
+  })
+
+  test('leaves no half of a secret at the end of a first message that is cut', async () => {
+    const untitled = makeHome()
+    try {
+      for (let padding = 140; padding < 205; padding++) {
+        untitled.write(
+          chatLog(`padded-${padding}`, [{ user: `${'x'.repeat(padding - 1)} ${SECRET} and more, ${'y'.repeat(99)}` }]),
+        )
+      }
+      untitled.write(chatLog('key', [{ user: PRIVATE_KEY }]))
+      const env = { DSH_REF_REDACT: '1', DSH_REF_ROOT: untitled.root }
+      for (const args of [
+        ['list', '--all', '--format', 'json'],
+        ['list', '--all', '--format', 'tsv', '--fields', 'sessionId,firstMessage'],
+        ['list', '--all'],
+        ['search', 'more', '--all', '--format', 'json'],
+        ['search', 'more', '--all', '--no-cache', '--format', 'tsv'],
+        ['__complete', 'zsh', 'dsh-ref', 'transcript', 'padded'],
+      ]) {
+        const { stdout } = await run(args, { env })
+        expect(stdout).toContain('padded-170')
+        // Four characters behind the prefix could be guessed, but they are no part of what is printed either.
+        expect({ args, leaks: stdout.match(/ghp_\w/g) }).toEqual({ args, leaks: null })
+        expect(stdout).not.toContain(PRIVATE_KEY.slice(60, 70))
+      }
+    } finally {
+      untitled.remove()
+    }
   })
 
   test('reaches the titles that completion shows', async () => {

@@ -88,7 +88,7 @@ const READING = new Set([
 ])
 
 /** Variables that name no place. */
-const NO_PLACE = new Set(['NO_COLOR', 'FORCE_COLOR', 'TERM'])
+const NO_PLACE = new Set(['NO_COLOR', 'FORCE_COLOR', 'TERM', 'DSH_REF_REDACT'])
 
 let home: Home
 let work: string
